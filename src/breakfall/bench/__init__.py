@@ -1,0 +1,1 @@
+"""Many episodes: matrix, run, score, compare, report."""

@@ -1,0 +1,1 @@
+"""Built-in worlds, agents and profiles by name, loaded when asked for."""

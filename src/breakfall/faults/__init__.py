@@ -1,0 +1,1 @@
+"""What breaks, when, and the true diagnosis."""

@@ -1,0 +1,1 @@
+"""Steps in a store, and folds over them."""

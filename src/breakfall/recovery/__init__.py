@@ -1,0 +1,1 @@
+"""Decide after a failure: pure rules."""

@@ -1,0 +1,1 @@
+"""Do: one call, one episode; the clock and the I/O live here."""

@@ -1,0 +1,124 @@
+"""Steps: one line of the ledger per attempt, and one per finished episode."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from breakfall.vocab.call import Answer
+from breakfall.vocab.fault import Injection, Response, Scenario
+from breakfall.vocab.outcome import Outcome
+from breakfall.vocab.task import AppliedEffect, Verdict
+
+
+class VerificationStatus(StrEnum):
+    """Whether anybody looked."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_DONE = "not_done"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Verification(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who looked whether the step did what it was for, how, and which step is the evidence."""
+
+    status: VerificationStatus
+    method: str = ""
+    by: str = ""
+    """"agent", "runtime" or "watchdog"."""
+    evidence: int | None = None
+    """`Step.n` of the evidence."""
+
+
+class Uncertainty(StrEnum):
+    """What the model said of its own certainty."""
+
+    NONE = "none"
+    LOW = "low"
+    HIGH = "high"
+    MISSING = "missing"
+
+
+class Step(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", tag_field="line"):
+    """One attempt, whoever made it. Seconds are the episode's own clock, which starts at 0."""
+
+    episode: str
+    n: int
+    """Position in the episode, from 0."""
+    call: str
+    """Id of the call that it was made for."""
+    tool: str
+    arguments: dict[str, Any]
+    attempt: int = 1
+    purpose: str = ""
+    """"" for the call itself, "probe" for a look-up that the runtime made."""
+    strategy: Response | None = None
+    """Which response to an earlier failure led to it; None for a fresh call."""
+    path_of: str | None = None
+    """The original tool, where this is another path to it."""
+    at_s: float
+    took_s: float = 0.0
+    key: str | None = None
+    expected_outcome: str
+    observed_outcome: Outcome
+    verification: Verification
+    uncertainty_signal: Uncertainty
+    sources: dict[str, str] = {}
+    executed: bool = True
+    injection: Injection | None = None
+    effects: tuple[AppliedEffect, ...] = ()
+
+
+class Ending(StrEnum):
+    """How an episode ended."""
+
+    ANSWERED = "answered"
+    HANDED_OVER = "handed_over"
+    OUT_OF_BUDGET = "out_of_budget"
+    AGENT_ERROR = "agent_error"
+    WORLD_ERROR = "world_error"
+
+
+class EpisodeKey(Struct, frozen=True, kw_only=True, order=True):
+    """What fixes an episode; `id` is its readable form and its name in the ledger."""
+
+    world: str
+    condition: str
+    agent: str
+    scenario: Scenario
+    task: str
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """The episode's name: unique in a run."""
+        return f"{self.world}/{self.condition}/{self.scenario}/{self.task}/{self.seed}/{self.agent}"
+
+
+class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an episode used."""
+
+    tool_calls: int = 0
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+
+
+class EpisodeEnd(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="end", tag_field="line"):
+    """The last line of an episode: it is complete only if this line is there."""
+
+    episode: str
+    key: EpisodeKey
+    steps: int
+    ending: Ending
+    answer: Answer
+    verdict: Verdict
+    blockaded: tuple[str, ...] = ()
+    cost: Cost = Cost()
+    error: str = ""

@@ -1,0 +1,1 @@
+"""Tools over state, tasks, and a checker."""
