@@ -122,3 +122,10 @@ class EpisodeEnd(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="end
     blockaded: tuple[str, ...] = ()
     cost: Cost = Cost()
     error: str = ""
+
+
+class NotApplicable(Struct, frozen=True, kw_only=True, tag="not_applicable", tag_field="line"):
+    """An episode that does not exist: the scenario cannot be built for this task."""
+
+    key: EpisodeKey
+    reason: str
