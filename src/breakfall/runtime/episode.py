@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 from msgspec import Struct
 
@@ -98,8 +100,7 @@ async def _run_agent(setup: Setup, toolbox: EpisodeToolbox) -> tuple[Answer, End
     """Let the agent run; classify at this one boundary how it ended."""
     wall_s = None if setup.agent.built_in else setup.limits.wall_s
     try:
-        agent = setup.agent.make()
-        answer: object
+        agent: Any = setup.agent.make()
         if wall_s is None:
             answer = await agent.run(setup.task, toolbox)
         else:
