@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
 from breakfall.agents.plan import PlanAgent
+from breakfall.errors import BreakfallError, UsageError, unknown_name
+from breakfall.faults.profile import PROFILES, Profile
+from breakfall.faults.profile import load as load_profile
 from breakfall.recovery.policy import GIVE_UP, RETRY, RULES
 from breakfall.runtime.spec import AgentSpec
+from breakfall.vocab import Agent, World
+
+WORLDS: dict[str, str] = {
+    "store": "breakfall.worlds.store:StoreWorld",
+    "bfcl": "breakfall.worlds.bfcl:BfclWorld",
+}
+"""Where each built-in world lives; third parties register a class in the entry point group `breakfall.worlds`."""
 
 # The built-in agents live here and not in agents/: agents and runtime may not import each other.
 AGENTS: dict[str, AgentSpec] = {
@@ -15,3 +32,118 @@ AGENTS: dict[str, AgentSpec] = {
         name="oracle", make=lambda: PlanAgent(careful=True), policy=RULES, told_scenario=True, built_in=True
     ),
 }
+
+_WORLD_GROUP = "breakfall.worlds"
+_AGENT_GROUP = "breakfall.agents"
+_HELP = "breakfall bench --help"
+
+
+@cache
+def world(name: str) -> World:
+    """Load a world, once per process: a built-in one, one that a package registered, or `package.module:object`.
+
+    Raises:
+        UsageError: There is no such world, or it cannot be loaded; the message says what to install.
+    """
+    what = f"world {name!r}"
+    where = WORLDS.get(name, name)
+    if ":" not in where:
+        others = _entry_points(_WORLD_GROUP)
+        if name not in others:
+            raise unknown_name("world", name, {*WORLDS, *others}, _HELP)
+        where = others[name].value
+    found: World = _made(_import(where, what), what)
+    return found
+
+
+@cache
+def agent(name: str) -> AgentSpec:
+    """Load an agent: a built-in one, one that a package registered, or `package.module:object` of one's own.
+
+    The object is an agent, or a class or function without arguments that makes one; it is made anew for each episode.
+
+    Raises:
+        UsageError: There is no such agent, or it cannot be loaded.
+    """
+    if name in AGENTS:
+        return AGENTS[name]
+    where = name
+    if ":" not in name:
+        others = _entry_points(_AGENT_GROUP)
+        if name not in others:
+            raise unknown_name("agent", name, {*AGENTS, *others}, f"{_HELP}; one of your own: package.module:object")
+        where = others[name].value
+    what = f"agent {name!r}"
+    found = _import(where, what)
+    if isinstance(found, AgentSpec):
+        return found
+    if not isinstance(found, type) and isinstance(found, Agent):
+        return AgentSpec(name=name, make=lambda: found, policy=GIVE_UP)
+    if not isinstance(_made(found, what), Agent):
+        raise UsageError(f"{what} has no `run`; it must have `async def run(self, task, toolbox) -> Answer`")
+    return AgentSpec(name=name, make=found, policy=GIVE_UP)
+
+
+def profile(name: str) -> Profile:
+    """Load a noise profile: a built-in one by its name, or a TOML file by its path.
+
+    Raises:
+        UsageError: There is neither, or the file is no profile.
+    """
+    if name in PROFILES:
+        return PROFILES[name]
+    if not name.endswith(".toml"):
+        raise unknown_name("profile", name, PROFILES, f"{_HELP}; one of your own: FILE.toml")
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name}: cannot read the profile: {error}") from None
+    return load_profile(text, name)
+
+
+def source_file(name: str) -> Path | None:
+    """Return the file of an agent or world of someone else's that `agent` or `world` loaded; None for built-in ones."""
+    if name in AGENTS or name in WORLDS:
+        return None
+    others = {**_entry_points(_WORLD_GROUP), **_entry_points(_AGENT_GROUP)}
+    where = others[name].value if name in others else name
+    file = getattr(sys.modules.get(where.partition(":")[0]), "__file__", None)
+    return Path(file) if file else None
+
+
+def _entry_points(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def _import(where: str, what: str) -> Any:
+    """Import `package.module:object`; the current directory counts."""
+    module, _, path = where.partition(":")
+    if not module or not path:
+        raise UsageError(f"{what}: {where!r} is not of the form package.module:object")
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+    try:
+        found = importlib.import_module(module)
+    except BreakfallError:
+        raise
+    except Exception as error:  # whatever a foreign module raises when imported
+        raise UsageError(f"{what}: cannot import {module}: {type(error).__name__}: {error}") from error
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise UsageError(f"{what}: module {module} has no {path!r}") from None
+    return found
+
+
+def _made(make: Any, what: str) -> Any:
+    """Make the object that a class or function without arguments stands for."""
+    if not callable(make):
+        raise UsageError(f"{what} is a {type(make).__name__}, must be an object with `run`, a class or a function")
+    try:
+        return make()
+    except BreakfallError:
+        raise
+    except Exception as error:  # whatever a foreign constructor raises
+        raise UsageError(f"{what}: cannot be made: {type(error).__name__}: {error}") from error

@@ -1,0 +1,156 @@
+"""The matrix of a bench: which worlds, tasks, scenarios, seeds and agents, expanded in one fixed order."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from breakfall import catalog
+from breakfall.errors import UsageError, unknown_name
+from breakfall.runtime.toolbox import Limits
+from breakfall.vocab import EpisodeKey, Scenario, World
+
+_UNIT_EPISODES = 128
+"""A work unit holds about so many episodes: enough to make handing it out cheap, few enough to spread."""
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    """What a run runs. The same spec, code and data give the same episodes, byte for byte."""
+
+    worlds: tuple[str, ...] = ("store",)
+    conditions: tuple[str, ...] = ()
+    """Empty: each world's default one."""
+    tasks: str = "100"
+    """`N` tasks of each world's default split, all of a `SPLIT`, or `SPLIT:N`."""
+    scenarios: tuple[Scenario, ...] = tuple(Scenario)
+    agents: tuple[str, ...] = tuple(catalog.AGENTS)
+    profile: str = "paper"
+    """A built-in profile's name or a TOML file's path; CLEAN always runs without noise."""
+    seeds: int = 5
+    """Seeds 0 to `seeds` - 1."""
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        """Refuse what would run nothing or the same episode twice."""
+        if self.seeds < 1:
+            raise UsageError(f"--seeds is {self.seeds}, must be at least 1")
+        for flag in ("worlds", "scenarios", "agents"):
+            if not getattr(self, flag):
+                raise UsageError(f"no {flag} given; at least one is needed")
+        for flag in ("worlds", "conditions", "scenarios", "agents"):
+            values = getattr(self, flag)
+            twice = [value for value in values if values.count(value) > 1]
+            if twice:
+                raise UsageError(f"{flag} name {str(twice[0])!r} twice; once is enough")
+
+    @property
+    def command(self) -> str:
+        """The command that runs this again."""
+        parts = ["breakfall", "bench", "--world", ",".join(self.worlds)]
+        if self.conditions:
+            parts += ["--condition", ",".join(self.conditions)]
+        parts += ["--tasks", self.tasks, "--scenarios", ",".join(self.scenarios), "--agents", ",".join(self.agents)]
+        parts += ["--profile", self.profile, "--seeds", str(self.seeds)]
+        return shlex.join(parts)
+
+
+class Unit(Struct, frozen=True, kw_only=True):
+    """Episodes of one task that one worker runs in a row, so that it prepares the task once."""
+
+    source: str
+    """What `catalog.world` loads the world by."""
+    world: str
+    condition: str
+    split: str
+    limit: int | None
+    """The task is among the first `limit` of the split."""
+    task: str
+    scenarios: tuple[Scenario, ...]
+    seeds: tuple[int, ...]
+    agents: tuple[str, ...]
+
+    def keys(self) -> Iterator[EpisodeKey]:
+        """Yield the episodes in the order in which they run."""
+        for scenario in self.scenarios:
+            for seed in self.seeds:
+                for agent in self.agents:
+                    yield self.key(scenario, seed, agent)
+
+    def key(self, scenario: Scenario, seed: int, agent: str) -> EpisodeKey:
+        """Return the key of one episode."""
+        return EpisodeKey(
+            world=self.world, condition=self.condition, agent=agent, scenario=scenario, task=self.task, seed=seed
+        )
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes it holds."""
+        return len(self.scenarios) * len(self.seeds) * len(self.agents)
+
+
+def expand(spec: Spec) -> list[Unit]:
+    """Expand a spec into work units, always the same ones in the same order.
+
+    Raises:
+        UsageError: A world, condition, split or agent does not exist, or a split has too few tasks.
+    """
+    for name in spec.agents:
+        catalog.agent(name)
+    per_seed = len(spec.scenarios) * len(spec.agents)
+    stride = max(1, _UNIT_EPISODES // per_seed)
+    chunks = [tuple(range(start, min(start + stride, spec.seeds))) for start in range(0, spec.seeds, stride)]
+    units = []
+    for name in spec.worlds:
+        world = catalog.world(name)
+        split, limit = _chosen(spec.tasks, world)
+        tasks = _tasks(world, split, limit)
+        for condition in _conditions(spec, world):
+            units += [
+                Unit(
+                    source=name,
+                    world=world.name,
+                    condition=condition,
+                    split=split,
+                    limit=limit,
+                    task=task,
+                    scenarios=spec.scenarios,
+                    seeds=seeds,
+                    agents=spec.agents,
+                )
+                for task in tasks
+                for seeds in chunks
+            ]
+    return units
+
+
+def _conditions(spec: Spec, world: World) -> tuple[str, ...]:
+    for name in spec.conditions:
+        if name not in world.conditions:
+            raise unknown_name(f"condition of world {world.name!r}", name, world.conditions, "breakfall bench --help")
+    return spec.conditions or world.conditions[:1]
+
+
+def _chosen(tasks: str, world: World) -> tuple[str, int | None]:
+    """Read `N`, `SPLIT` or `SPLIT:N` for one world."""
+    split, colon, count = tasks.rpartition(":")
+    if not colon:
+        split, count = (world.splits[0], tasks) if tasks.isdecimal() else (tasks, "")
+    if split not in world.splits:
+        raise unknown_name(f"split of world {world.name!r}", split, world.splits, "--tasks N, SPLIT or SPLIT:N")
+    if not count and not colon:
+        return split, None
+    if not count.isdecimal() or int(count) < 1:
+        raise UsageError(f"--tasks is {tasks!r}: the number of tasks is {count!r}, must be a whole number from 1")
+    return split, int(count)
+
+
+def _tasks(world: World, split: str, limit: int | None) -> list[str]:
+    found = [task.id for task in world.tasks(split, limit)]
+    if limit is not None and len(found) < limit:
+        raise UsageError(
+            f"split {split!r} of world {world.name!r} has {len(found)} tasks, {limit} were asked for; "
+            f"use --tasks {split}"
+        )
+    return found
