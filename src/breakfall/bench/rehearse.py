@@ -38,7 +38,7 @@ async def _suffices(world: World, task: Task, condition: str, pair: tuple[str, s
     told = (name, *(tool for tool in others if tool != other))
     blockade = Blockade(tools=(name,), kinds={name: FaultKind.SERVER_ERROR}, for_tool=name)
     steps, end = await _run(world, task, condition, blockade, told)
-    return end.verdict.passed and any(step.path_of == name and step.tool == other for step in steps)
+    return end.verdict.passed and {step.tool for step in steps if step.path_of == name} == {other}
 
 
 async def _run(

@@ -245,8 +245,11 @@ class _Case:
             self.task.operations[operation] = self.task.operations.get(operation, 0) + 1
 
     def open_paths(self) -> tuple[Path, ...]:
-        """List the paths that can be taken: arguments known, backend another, not tried and not known shut."""
-        original = self.original
+        """List the paths that can be taken: arguments known, backend another, not tried and not known shut.
+
+        The oracle tries what it was told is shut last: an agent that hands over has looked at every path.
+        """
+        original, told = self.original, self.task.shut
         if original is None:
             return ()
         found = []
@@ -254,11 +257,9 @@ class _Case:
             tool = self.task.tools.get(path.tool)
             if tool is None or path.tool in self.taken or tool.fault_domain == original.fault_domain:
                 continue
-            if self.task.known_shut(path.tool, self.now_s) or (self.task.shut and path.tool in self.task.shut):
-                continue
-            if self.mapped(path) is not None:
+            if not self.task.known_shut(path.tool, self.now_s) and self.mapped(path) is not None:
                 found.append(path)
-        return tuple(found)
+        return tuple(sorted(found, key=lambda path: path.tool in told) if told else found)
 
     def mapped(self, path: Path) -> dict[str, object] | None:
         """Map the call's arguments to the path's; None where they are not known."""
