@@ -90,4 +90,6 @@ class Injection(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fault stays until its remedy (profile `sticky`)."""
     true_value: Any = None
     """What the tool really answered, where it ran and something else was shown."""
+    true_refusal: str | None = None
+    """The tool's own refusal, where it ran, refused, and something else was shown."""
     corruptions: tuple[Corruption, ...] = ()
