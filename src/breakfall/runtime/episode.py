@@ -12,7 +12,7 @@ from breakfall.faults.profile import Profile
 from breakfall.faults.scenario import Blockade
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.spec import AgentSpec
-from breakfall.runtime.toolbox import EpisodeToolbox, Limits, OutOfBudget
+from breakfall.runtime.toolbox import EpisodeToolbox, Limits, OutOfBudget, WorldBroke
 from breakfall.vocab import (
     Answer,
     Cost,
@@ -108,6 +108,8 @@ async def _run_agent(setup: Setup, toolbox: EpisodeToolbox) -> tuple[Answer, End
                 answer = await agent.run(setup.task, toolbox)
     except OutOfBudget:
         return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {setup.limits.calls} calls"
+    except WorldBroke as error:
+        return Answer(), Ending.WORLD_ERROR, str(error)
     except TimeoutError:
         return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {setup.limits.wall_s:g} s"
     except Exception as error:

@@ -53,6 +53,10 @@ class OutOfBudget(BaseException):
     """The call budget is used up. Not an `Exception`, so that an agent's own handler does not keep it going."""
 
 
+class WorldBroke(BaseException):
+    """A tool of the world raised instead of answering. Not an `Exception`, for the same reason."""
+
+
 class EpisodeToolbox:
     """A `Toolbox` over one environment; every attempt becomes a Step.
 
@@ -173,7 +177,10 @@ class EpisodeToolbox:
         sent_s = clock.now()
         effects = self._environment.effects
         logged = len(effects)
-        outcome, injection = await self._injector.call(call.tool, call.arguments)
+        try:
+            outcome, injection = await self._injector.call(call.tool, call.arguments)
+        except Exception as error:
+            raise WorldBroke(f"{call.tool} raised {type(error).__name__}: {error}") from error
         if type(outcome) is Ok and not _finite(outcome.value):
             outcome = Failed(
                 message="the answer holds NaN or an infinity, which JSON cannot say",
