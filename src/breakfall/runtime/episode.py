@@ -104,14 +104,20 @@ async def _run_agent(setup: Setup, toolbox: EpisodeToolbox) -> tuple[Answer, End
         if wall_s is None:
             answer = await agent.run(setup.task, toolbox)
         else:
-            with anyio.fail_after(wall_s):
+            with anyio.move_on_after(wall_s) as scope:
                 answer = await agent.run(setup.task, toolbox)
-    except OutOfBudget:
-        return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {setup.limits.calls} calls"
+            if scope.cancelled_caught:
+                return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {wall_s:g} s"
+    except OutOfBudget as spent:
+        return Answer(), Ending.OUT_OF_BUDGET, str(spent) or f"the agent did not stop within {setup.limits.calls} calls"
+    except BaseExceptionGroup as group:  # an agent that calls its tools from a task group
+        if group.subgroup(OutOfBudget) is not None:
+            return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {setup.limits.calls} calls"
+        if not isinstance(group, ExceptionGroup):
+            raise
+        return Answer(), Ending.AGENT_ERROR, _named(group)
     except WorldBroke as error:
         return Answer(), Ending.WORLD_ERROR, str(error)
-    except TimeoutError:
-        return Answer(), Ending.OUT_OF_BUDGET, f"the agent did not stop within {setup.limits.wall_s:g} s"
     except Exception as error:
         return Answer(), Ending.AGENT_ERROR, _named(error)
     if not isinstance(answer, Answer):
