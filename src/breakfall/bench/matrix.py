@@ -71,7 +71,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     seeds: tuple[int, ...]
     agents: tuple[str, ...]
 
-    def keys(self) -> Iterator[EpisodeKey]:
+    def episodes(self) -> Iterator[EpisodeKey]:
         """Yield the episodes in the order in which they run."""
         for scenario in self.scenarios:
             for seed in self.seeds:
@@ -85,7 +85,7 @@ class Unit(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def episodes(self) -> int:
+    def size(self) -> int:
         """How many episodes it holds."""
         return len(self.scenarios) * len(self.seeds) * len(self.agents)
 

@@ -82,3 +82,16 @@ def check_header(path: Path, first: bytes) -> None:
         raise StoreError(
             f"{path}: written in ledger format {header.format}, this breakfall reads up to {FORMAT}; use a newer one"
         )
+
+
+def check_readable(steps: Sequence[Step], end: EpisodeEnd) -> None:
+    """Make sure that an episode of foreign making can be read back; constructors do not look at types.
+
+    Raises:
+        RunError: Something in it is no JSON value, or not of the type that its field says.
+    """
+    raw = encode_episode(steps, end)
+    try:
+        DECODER.decode_lines(raw)
+    except msgspec.MsgspecError as error:
+        raise RunError(f"episode {end.episode} holds something of a wrong type: {error}") from None
