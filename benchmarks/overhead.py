@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 import stamina
 import tenacity
 
-from breakfall.recovery.policy import RULES
+from breakfall.recovery.policy import BALANCED
 from breakfall.runtime.drive import adrive, drive
 from breakfall.runtime.flow import Done, Reply, Task, Want, call_flow
 from breakfall.seeds import address
@@ -41,7 +41,7 @@ async def abare(order_id: str) -> dict[str, str]:
 
 def task() -> Task:
     """Make a task with budget for the whole run."""
-    return Task(tools={"get": TOOL}, policy=RULES, place=address(1), calls_left=10**9, deadline_s=1e9)
+    return Task(tools={"get": TOOL}, policy=BALANCED, place=address(1), calls_left=10**9, deadline_s=1e9)
 
 
 def perform(want: Want) -> Reply:

@@ -13,7 +13,7 @@ from breakfall.agents.plan import PlanAgent
 from breakfall.errors import BreakfallError, UsageError, unknown_name
 from breakfall.faults.profile import PROFILES, Profile
 from breakfall.faults.profile import load as load_profile
-from breakfall.recovery.policy import GIVE_UP, RETRY, RULES
+from breakfall.recovery.policy import BALANCED, GIVE_UP, RETRY
 from breakfall.runtime.spec import AgentSpec
 from breakfall.vocab import Agent, World
 
@@ -27,9 +27,9 @@ WORLDS: dict[str, str] = {
 AGENTS: dict[str, AgentSpec] = {
     "give-up": AgentSpec(name="give-up", make=lambda: PlanAgent(careful=False), policy=GIVE_UP, built_in=True),
     "retry": AgentSpec(name="retry", make=lambda: PlanAgent(careful=False), policy=RETRY, built_in=True),
-    "rules": AgentSpec(name="rules", make=lambda: PlanAgent(careful=True), policy=RULES, built_in=True),
+    "rules": AgentSpec(name="rules", make=lambda: PlanAgent(careful=True), policy=BALANCED, built_in=True),
     "oracle": AgentSpec(
-        name="oracle", make=lambda: PlanAgent(careful=True), policy=RULES, told_scenario=True, built_in=True
+        name="oracle", make=lambda: PlanAgent(careful=True), policy=BALANCED, told_scenario=True, built_in=True
     ),
 }
 

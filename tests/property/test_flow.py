@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from breakfall.recovery.policy import GIVE_UP, RETRY, RULES, Policy
+from breakfall.recovery.policy import BALANCED, GIVE_UP, RETRY, Policy
 from breakfall.runtime.drive import adrive, drive
 from breakfall.runtime.flow import Attempt, Done, Reply, Sleep, Task, Want, call_flow
 from breakfall.seeds import address
@@ -113,7 +113,7 @@ LOOKS = st.lists(
     st.one_of(st.sampled_from(FAILURES), st.sampled_from(["yes", "no", "unknown"]).map(lambda v: Ok(value=v))),
     max_size=25,
 )
-POLICIES = st.sampled_from([GIVE_UP, RETRY, RULES])
+POLICIES = st.sampled_from([GIVE_UP, RETRY, BALANCED])
 CALL = Call(id="c1", tool="put", arguments={"x": 1})
 
 
@@ -149,14 +149,14 @@ def test_unknown_write_is_never_sent_again_unsettled(
     """After a lost response no write goes out, on any path, before two looks in a row said "not applied" —
     unless the server itself keeps a repeat on the same path from happening twice.
     """
-    script, outcome, _ = run(RULES, idempotency, reader, writes, looks)
+    script, outcome, _ = run(BALANCED, idempotency, reader, writes, looks)
     pending_on: str | None = None
     agreed = 0
     for want, reply in script.attempts():
         if want.call.tool.startswith("look"):
             value = reply.outcome.value if isinstance(reply.outcome, Ok) else "unknown"
             agreed = agreed + 1 if value == "no" else 0
-            if agreed >= RULES.agreeing:
+            if agreed >= BALANCED.agreeing:
                 pending_on = None
             continue
         protected = idempotency.kind is IdempotencyKind.KEY or (
@@ -176,7 +176,7 @@ def test_unknown_write_is_never_sent_again_unsettled(
 @given(IDEMPOTENCY, WRITES, LOOKS)
 def test_same_key_on_every_repeat(idempotency: Idempotency, writes: list[Outcome], looks: list[Outcome]) -> None:
     """A keyed write carries one key in all its attempts on its own path."""
-    script, _, _ = run(RULES, idempotency, True, writes, looks)
+    script, _, _ = run(BALANCED, idempotency, True, writes, looks)
     keys = {want.call.arguments.get("key") for want, _ in script.attempts() if want.call.tool == "put"}
     assert len(keys) == 1
     assert (keys != {None}) == (idempotency.kind is IdempotencyKind.KEY)
@@ -187,7 +187,7 @@ def test_write_is_looked_up_before_a_switch(
     idempotency: Idempotency, writes: list[Outcome], looks: list[Outcome]
 ) -> None:
     """Before the other path of a write is tried, a look has said that the first did nothing."""
-    script, _, _ = run(RULES, idempotency, True, writes, looks)
+    script, _, _ = run(BALANCED, idempotency, True, writes, looks)
     attempts = script.attempts()
     for position, (want, _) in enumerate(attempts):
         if want.call.tool == "put2" and want.strategy is Response.SWITCH:
@@ -200,7 +200,7 @@ def test_write_is_looked_up_before_a_switch(
 @given(WRITES, LOOKS)
 def test_auth_error_is_not_repeated(writes: list[Outcome], looks: list[Outcome]) -> None:
     """A tool that never answered is not called again after a 401 or a drifted schema, in this call."""
-    script, _, _ = run(RULES, Idempotency(), True, writes, looks)
+    script, _, _ = run(BALANCED, Idempotency(), True, writes, looks)
     refused: set[str] = set()
     answered: set[str] = set()
     for want, reply in script.attempts():
@@ -233,7 +233,7 @@ def test_every_call_ends(policy: Policy, idempotency: Idempotency, writes: list[
 @given(st.sampled_from(FAILURES), st.integers(0, 2))
 def test_budget_stops_the_call(failed: Failed, calls: int) -> None:
     """With no call left in the task nothing is tried again."""
-    state = task(RULES, tools(Idempotency(), True), calls=0)
+    state = task(BALANCED, tools(Idempotency(), True), calls=0)
     script = Script([failed] * 5, [])
     outcome = drive(call_flow(CALL, state, 0.0), script)
     assert isinstance(outcome, Failed)

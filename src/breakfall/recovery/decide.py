@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from breakfall.recovery.backoff import wait_s
 from breakfall.recovery.breaker import PERSISTENT
+from breakfall.recovery.expect import Evidence, expected
 from breakfall.recovery.policy import Policy
 from breakfall.vocab import Directive, Failed, IdempotencyKind, Path, Retry, Stop, Switch, Tool, Verify
 
@@ -26,6 +27,10 @@ class Situation(Struct, frozen=True, kw_only=True):
     """How it failed, classified."""
     tries: int
     """Attempts on this tool for this call, the failed one included."""
+    failures: int
+    """Its failures in a row in the task, over all calls, this one included."""
+    failing_neighbours: int
+    """Other tools of its fault domain that are failing now."""
     paths: tuple[Path, ...]
     """Other paths that could be taken now."""
     writes: bool
@@ -45,7 +50,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 def decide(policy: Policy, case: Situation) -> Directive:
-    """Choose what to do after a failure.
+    """Choose what to do after a failure: what is allowed and expected to cost least.
 
     Invariants: a write of unknown outcome is never sent again before its reader says "not applied" or its key is
     honoured; a write is looked up before another path is taken; AUTH_ERROR and SCHEMA_DRIFT are repeated once at
@@ -55,11 +60,12 @@ def decide(policy: Policy, case: Situation) -> Directive:
     if case.left.calls < 1:
         return Stop(reason="the task's call budget is used up")
     if policy.blind:
-        return _again(policy, case, "blind retry") if case.tries < policy.attempts else _stop(case)
+        return _wait(policy, case, "blind retry") if case.tries < policy.attempts else _stop(case)
     if case.unsettled and not _key_honoured(case):
         return _settle(policy, case)
-    if _may_come_back(policy, case):
-        return _again(policy, case, f"{case.failed.failure_class} may pass")
+    again = _again(policy, case)
+    if again is not None:
+        return again
     if case.unsettled:
         return _settle(policy, case)
     if not (policy.switch and case.paths):
@@ -75,16 +81,30 @@ def _key_honoured(case: Situation) -> bool:
     return kind is IdempotencyKind.KEY or (kind is IdempotencyKind.NATURAL and case.tool.reader is None)
 
 
-def _may_come_back(policy: Policy, case: Situation) -> bool:
-    if case.shut is not None:
-        return case.tool.name not in case.shut and case.tries < _ORACLE_ATTEMPTS
-    if case.failed.kind in PERSISTENT:
-        return case.recovered_before and case.tries < 2 <= policy.attempts
-    return case.tries < policy.attempts
-
-
 _ORACLE_ATTEMPTS = 6
 """The oracle knows that the path comes back; this only bounds a run against a profile without caps."""
+
+
+def _again(policy: Policy, case: Situation) -> Directive | None:
+    """Try the same path again if that is allowed and expected to cost less than leaving it; else None."""
+    if case.shut is not None:
+        open_ = case.tool.name not in case.shut and case.tries < _ORACLE_ATTEMPTS
+        return _wait(policy, case, "the scenario leaves this path open") if open_ else None
+    if case.tries >= policy.attempts or case.failed.kind is None:
+        return None
+    if case.failed.kind in PERSISTENT and not (case.recovered_before and case.tries < 2):
+        return None
+    evidence = Evidence(
+        kind=case.failed.kind,
+        failures=case.failures,
+        answered_before=case.recovered_before,
+        failing_neighbours=case.failing_neighbours,
+        wait_s=_wait_s(policy, case),
+    )
+    cost = expected(policy, evidence, other_path=policy.switch and bool(case.paths), writes=case.writes)
+    if cost.retry > min(cost.switch, cost.stop):
+        return None
+    return _wait(policy, case, f"{case.failed.failure_class} passes with probability {cost.comes_back:.2f}")
 
 
 def _settle(policy: Policy, case: Situation) -> Directive:
@@ -98,8 +118,12 @@ def _settle(policy: Policy, case: Situation) -> Directive:
     return Verify(reader=reader, why=f"{case.tool.name} may have taken effect although its answer was lost")
 
 
-def _again(policy: Policy, case: Situation, why: str) -> Directive:
-    after_s = wait_s(case.failed, case.tries - 1, case.jitter, base_s=policy.base_s, cap_s=policy.cap_s)
+def _wait_s(policy: Policy, case: Situation) -> float:
+    return wait_s(case.failed, case.tries - 1, case.jitter, base_s=policy.base_s, cap_s=policy.cap_s)
+
+
+def _wait(policy: Policy, case: Situation, why: str) -> Directive:
+    after_s = _wait_s(policy, case)
     if after_s > case.left.seconds:
         return Stop(reason=f"the next try of {case.tool.name} would come after the task's deadline")
     return Retry(after_s=after_s, why=why)

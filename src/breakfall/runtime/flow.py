@@ -71,6 +71,10 @@ Reply: TypeAlias = Done | float | str
 Flow: TypeAlias = Generator[Want, Reply, Outcome]
 
 
+_SHUT_AFTER = 3
+"""Failures in a row after which a path counts as shut for the calls to come."""
+
+
 class Task(Struct, kw_only=True):
     """What the flow knows of the task that its calls belong to; it lives as long as the task."""
 
@@ -103,7 +107,12 @@ class Task(Struct, kw_only=True):
         breaker = self.breakers.get(tool)
         if breaker is None or not breaker.failures:
             return False
-        return breaker.open(now_s, threshold=self.policy.attempts, cooldown_s=self.policy.cooldown_s)
+        return breaker.open(now_s, threshold=_SHUT_AFTER, cooldown_s=self.policy.cooldown_s)
+
+    def failing_neighbours(self, tool: Tool) -> int:
+        """Count the other tools of its fault domain that are failing now."""
+        failing = [name for name, breaker in self.breakers.items() if breaker.failures and name != tool.name]
+        return sum(self.tools[name].fault_domain == tool.fault_domain for name in failing)
 
     def jitter(self) -> float:
         """Draw the next uniform number of this task."""
@@ -283,6 +292,8 @@ class _Case:
             tool=tool,
             failed=failed,
             tries=self.tries,
+            failures=task.breaker(tool.name).failures,
+            failing_neighbours=task.failing_neighbours(tool),
             paths=self.open_paths(),
             writes=self.original is not None and self.original.writes,
             unsettled=self.unsettled,

@@ -10,7 +10,7 @@ import pytest
 from breakfall.agents.plan import PlanAgent
 from breakfall.faults.profile import PROFILES, Profile
 from breakfall.faults.scenario import Blockade
-from breakfall.recovery.policy import RULES, Policy
+from breakfall.recovery.policy import BALANCED, Policy
 from breakfall.runtime.episode import Limits, Setup
 from breakfall.runtime.spec import AgentSpec
 from breakfall.vocab import (
@@ -166,7 +166,7 @@ TASK = Task(
 )
 
 
-def plan_spec(policy: Policy = RULES) -> AgentSpec:
+def plan_spec(policy: Policy = BALANCED) -> AgentSpec:
     return AgentSpec(name="rules", make=lambda: PlanAgent(careful=True), policy=policy, built_in=True)
 
 
@@ -177,7 +177,7 @@ def setup_of() -> Callable[..., Setup]:
     def build(
         *,
         agent: Agent | None = None,
-        policy: Policy = RULES,
+        policy: Policy = BALANCED,
         profile: Profile = PROFILES["clean"],
         shut: Mapping[str, FaultKind] | None = None,
         misbehave: Mapping[str, Callable[[], Outcome]] | None = None,
