@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -37,7 +38,8 @@ class BfclEnvironment:
         self._package = package
         self._case = case
         self._later = list(stages[1:])
-        self._tools = stages[0][1]
+        self._tools = dict(stages[0][1])
+        self._offered = MappingProxyType(self._tools)
         self._live = dict(case.pristine)
         self._owned: set[str] = set()
         self._held = dict(case.initial)
@@ -49,8 +51,8 @@ class BfclEnvironment:
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools that the task offers in this turn, by name."""
-        return self._tools
+        """The tools that the task offers now, by name: one mapping that follows the turns."""
+        return self._offered
 
     @property
     def effects(self) -> Sequence[AppliedEffect]:
@@ -110,29 +112,30 @@ class BfclEnvironment:
 
     def next_turn(self) -> None:
         """End the turn: its state is judged now, as BFCL does, and held-out tools may become available."""
-        self._judge_state()
+        if self._turn + 1 >= len(self._case.messages):
+            return  # the user has nothing more to say
+        self._problems += self._state_problems()
         self._turn += 1
         while self._later and self._later[0][0] <= self._turn:
-            self._tools = self._later.pop(0)[1]
+            self._tools.clear()
+            self._tools.update(self._later.pop(0)[1])
 
     def check(self, answer: Answer, steps: Sequence[Step]) -> Verdict:
         """Judge the episode by BFCL's checkers, on the live state and on the calls that really ran."""
-        self._judge_state()
         return verdict(
             self._package,
             self._case,
             executed=self._executed,
             effects=self._effects,
             turns=self._turn + 1,
-            problems=tuple(self._problems),
-            tools=self._tools,
+            problems=(*self._problems, *self._state_problems()),
+            tools=self._offered,
             steps=steps,
         )
 
-    def _judge_state(self) -> None:
+    def _state_problems(self) -> tuple[str, ...]:
         problem = state_problem(self._package, self._case, self._live, self._turn)
-        if problem:
-            self._problems.append(problem)
+        return (problem,) if problem else ()
 
     def _method(self, tool: str) -> tuple[str, str]:
         method = mirrored(tool)

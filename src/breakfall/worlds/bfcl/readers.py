@@ -76,13 +76,15 @@ def _moved(value: Any, write: Arguments) -> Settlement | None:
 
 
 def _copied(value: Any, write: Arguments) -> Settlement | None:
-    source, target = write["source"], write["destination"]
-    place = _arrived(value["matches"], source, target)
-    if place is None:
-        return None
-    if place == target and "." not in target:
-        return _UNKNOWN  # it may be an empty folder that was there before
-    return _yes({"result": f"'{source}' copied to '{place}'"}, f"it is at {place!r}")
+    matches, source, target = value["matches"], write["source"], write["destination"]
+    place = _arrived(matches, source, target)
+    if place == target:  # a copy under this name, or a folder that was there before
+        inside = [match.removeprefix(f"./{source}/") for match in matches if match.startswith(f"./{source}/")]
+        if not inside and "." not in source:
+            return _UNKNOWN
+        if "." not in target and not (inside and all(f"./{target}/{name}" in matches for name in inside)):
+            return None
+    return _yes({"result": f"'{source}' copied to '{place}'"}, f"it is at {place!r}") if place else None
 
 
 def _arrived(matches: list[str], source: str, target: str) -> str | None:

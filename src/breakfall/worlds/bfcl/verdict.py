@@ -26,7 +26,7 @@ class Executed(Struct, frozen=True, kw_only=True):
 def state_problem(package: Package, case: Case, live: Mapping[str, Any], turn: int) -> str | None:
     """Compare the live instances with gold's after a turn; as in BFCL, a turn without gold calls is not judged."""
     replay = case.replay
-    if turn >= len(replay.states) or not replay.texts[turn]:
+    if not replay.texts[turn]:
         return None
     try:
         result = package.state_checker(dict(live), replay.states[turn])
@@ -62,7 +62,7 @@ def verdict(
         steps: The episode's steps: they tell which tools a fault struck.
     """
     missed = [f"turn {turn}: not reached" for turn in range(turns, len(case.messages)) if case.replay.texts[turn]]
-    unanswered = _response_problems(package, case, executed, min(turns, len(case.messages)), tools, steps)
+    unanswered = _response_problems(package, case, executed, turns, tools, steps)
     state_ok, answer_ok = not (problems or missed), not (unanswered or missed)
     missing, duplicate, wrong = compare(effects, case.replay.effects)
     if state_ok:  # another way to the same state is not wrong
@@ -87,13 +87,13 @@ def _response_problems(
     steps: Sequence[Step],
 ) -> tuple[str, ...]:
     """Check, turn by turn, that what the calls answered so far contains what gold's calls of the turn answered."""
-    struck = _struck(steps)
+    replaced = _stood_in_for(steps)
     so_far: list[str] = []
     problems = []
     for turn in range(turns):
         ran = [call for call in executed if call.turn == turn]
         so_far += [call.ran.text for call in ran]
-        so_far += [text for call in ran for text in _translations(call, struck, tools)]
+        so_far += [text for call in ran for text in _translations(call, case, replaced, tools)]
         wanted = case.replay.texts[turn]
         if wanted and not ran:
             problems.append(f"turn {turn}: no call ran")
@@ -105,34 +105,24 @@ def _response_problems(
     return tuple(problems)
 
 
-def _struck(steps: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
-    """Return the arguments of the calls that a fault struck, by tool."""
-    struck: dict[str, list[dict[str, Any]]] = {}
-    for step in steps:
-        if step.injection is not None and not step.injection.suppressed:
-            calls = struck.setdefault(step.tool, [])
-            if step.arguments not in calls:
-                calls.append(step.arguments)
-    return struck
+def _stood_in_for(steps: Sequence[Step]) -> frozenset[str]:
+    """Return the tools that a fault struck, or that another path stood in for."""
+    struck = {step.tool for step in steps if step.injection is not None and not step.injection.suppressed}
+    return frozenset(struck | {step.path_of for step in steps if step.path_of})
 
 
-def _translations(
-    call: Executed, struck: Mapping[str, list[dict[str, Any]]], tools: Mapping[str, Tool]
-) -> Iterator[str]:
-    """Say what a call's answer is in the words of the tools it stands in for.
+def _translations(call: Executed, case: Case, replaced: frozenset[str], tools: Mapping[str, Tool]) -> Iterator[str]:
+    """Say what a call's answer is in the words of the gold calls that it stands in for.
 
-    BFCL's checker knows gold's tools only. A call counts for another tool's where a fault struck that one and a
-    declared path leads from it to this call; without a fault, BFCL's judgement stands as it is.
+    BFCL's checker knows gold's tools only. A call counts for gold's where a fault struck gold's tool and a declared
+    path leads from gold's call to this one; without a fault, BFCL's judgement stands as it is.
     """
-    if call.ran.error is not None:
+    if call.ran.error is not None or not replaced:
         return
-    for tool, struck_calls in struck.items():
-        for path in tools[tool].paths if tool in tools else ():
-            if path.tool != call.tool:
-                continue
-            for arguments in struck_calls:
-                if path.arguments(arguments, {}) == call.arguments:
-                    try:
-                        yield state.text_of(path.value(call.ran.value, arguments, {}))
-                    except LookupError:
-                        continue
+    for gold in case.calls:
+        for path in tools[gold.tool].paths if gold.tool in replaced and gold.tool in tools else ():
+            if path.tool == call.tool and path.arguments(gold.arguments, {}) == call.arguments:
+                try:
+                    yield state.text_of(path.value(call.ran.value, gold.arguments, {}))
+                except LookupError:
+                    continue
