@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from breakfall import seeds, stats
 from breakfall.bench.score import EpisodeScore
+from breakfall.vocab import Scenario
 
 RESAMPLES = 2000
 DIGITS = 6
@@ -45,6 +46,11 @@ class Metric(Struct, frozen=True, kw_only=True):
     """1: more is better; -1: less is better."""
     unit: str
     """What `n` counts."""
+    scenarios: tuple[Scenario, ...] = tuple(Scenario)
+    """Where it means something."""
+
+
+_FAULTY = (Scenario.S1, Scenario.S2, Scenario.S3)
 
 
 def _flag(read: Callable[[EpisodeScore], bool | None]) -> Callable[[EpisodeScore], Part | None]:
@@ -73,8 +79,15 @@ def _verified(score: EpisodeScore) -> Part | None:
     return (float(score.verified_writes), float(score.writes)) if score.writes else None
 
 
-def _metric(name: str, of: Callable[[EpisodeScore], Part | None], *, better: int, unit: str = "episodes") -> Metric:
-    return Metric(name=name, of=of, share=True, better=better, unit=unit)
+def _metric(
+    name: str,
+    of: Callable[[EpisodeScore], Part | None],
+    *,
+    better: int,
+    unit: str = "episodes",
+    scenarios: tuple[Scenario, ...] = tuple(Scenario),
+) -> Metric:
+    return Metric(name=name, of=of, share=True, better=better, unit=unit, scenarios=scenarios)
 
 
 def _mean(name: str, read: Callable[[EpisodeScore], float]) -> Metric:
@@ -83,14 +96,14 @@ def _mean(name: str, read: Callable[[EpisodeScore], float]) -> Metric:
 
 METRICS: tuple[Metric, ...] = (
     _metric("pass_rate", _flag(lambda s: s.passed), better=1),
-    _metric("retry_success", _flag(lambda s: s.retry_success), better=1),
-    _metric("switch_success", _flag(lambda s: s.switch_success), better=1),
-    _metric("correct_stop", _flag(lambda s: s.correct_stop), better=1),
-    _metric("premature_switch", _flag(lambda s: s.premature_switch), better=-1),
-    _metric("premature_stop", _flag(lambda s: s.premature_stop), better=-1),
+    _metric("retry_success", _flag(lambda s: s.retry_success), better=1, scenarios=(Scenario.S1,)),
+    _metric("switch_success", _flag(lambda s: s.switch_success), better=1, scenarios=(Scenario.S2,)),
+    _metric("correct_stop", _flag(lambda s: s.correct_stop), better=1, scenarios=(Scenario.S3,)),
+    _metric("premature_switch", _flag(lambda s: s.premature_switch), better=-1, scenarios=_FAULTY),
+    _metric("premature_stop", _flag(lambda s: s.premature_stop), better=-1, scenarios=_FAULTY),
     _mean("futile_calls", lambda s: s.futile_calls),
-    _metric("silent_adoption", _adopted, better=-1, unit="faults"),
-    _metric("silent_unattributable", _untold, better=-1, unit="faults"),
+    _metric("silent_adoption", _adopted, better=-1, unit="faults", scenarios=_FAULTY),
+    _metric("silent_unattributable", _untold, better=-1, unit="faults", scenarios=_FAULTY),
     _mean("duplicate_effects", lambda s: s.duplicate_effects),
     _mean("wrong_effects", lambda s: s.wrong_effects),
     _mean("forbidden_effects", lambda s: s.forbidden_effects),
@@ -115,6 +128,11 @@ def direction(name: str) -> int:
 def known(name: str) -> bool:
     """Whether there is a metric of this name; ``pass@k`` and ``pass^k`` are known for every k."""
     return name in BY_NAME or (name[:5] in ("pass@", "pass^") and name[5:].isdigit() and int(name[5:]) > 0)
+
+
+def applies(name: str, scenario: Scenario) -> bool:
+    """Whether a metric means something under a scenario."""
+    return name not in BY_NAME or scenario in BY_NAME[name].scenarios
 
 
 def measure(metric: Metric, scores: Iterable[EpisodeScore]) -> Value:

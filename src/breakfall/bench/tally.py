@@ -1,0 +1,214 @@
+"""Add scored episodes up: cells of the matrix, breakdowns, and what followed each fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from breakfall.bench.met import FaultMet
+from breakfall.bench.metrics import BY_NAME, METRICS, Value, applies, measure, over_seeds, share, unscored
+from breakfall.bench.score import EpisodeScore
+from breakfall.vocab import Ending, FaultKind, NotApplicable, Response, Scenario
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One agent under one scenario."""
+
+    world: str
+    condition: str
+    agent: str
+    scenario: Scenario
+    episodes: int
+    """Episodes that ran."""
+    inconclusive: int
+    """Those of them in which the scenario's fault never fired; no metric counts them."""
+    not_applicable: int
+    """Episodes that do not exist, because the scenario cannot be built for the task."""
+    endings: dict[str, int]
+    metrics: dict[str, Value]
+
+
+class Breakdown(Struct, frozen=True, kw_only=True):
+    """The conclusive episodes of one agent under one scenario that met one kind, one tool or one template."""
+
+    world: str
+    condition: str
+    agent: str
+    scenario: Scenario
+    name: str
+    episodes: int
+    faults: int
+    pass_rate: Value
+    right_first: Value
+    """Share of the faults whose first response was the right one."""
+    recovered: Value
+    """Share of the observable faults after which the same or another path answered."""
+    silent_adoption: Value
+
+
+class Responses(Struct, frozen=True, kw_only=True):
+    """How one agent responded to faults: of one kind, or of one right response."""
+
+    world: str
+    condition: str
+    agent: str
+    name: str
+    faults: int
+    first: dict[str, int]
+    eventual: dict[str, int]
+
+
+class Missing(Struct, frozen=True, kw_only=True):
+    """Episodes that do not exist, and why."""
+
+    world: str
+    condition: str
+    scenario: Scenario
+    reason: str
+    episodes: int
+
+
+_Place = tuple[str, str, str, Scenario]
+
+
+def _place(score: EpisodeScore) -> _Place:
+    key = score.key
+    return key.world, key.condition, key.agent, key.scenario
+
+
+def cells(scores: Iterable[EpisodeScore], missing: Iterable[NotApplicable]) -> list[Cell]:
+    """Return one cell per world, condition, agent and scenario, in that order."""
+    groups: dict[_Place, list[EpisodeScore]] = {}
+    for score in scores:
+        groups.setdefault(_place(score), []).append(score)
+    absent = Counter((m.key.world, m.key.condition, m.key.agent, m.key.scenario) for m in missing)
+    for place in absent:
+        groups.setdefault(place, [])
+    return [_cell(place, groups[place], absent[place]) for place in sorted(groups, key=_order)]
+
+
+def _order(place: _Place) -> tuple[str, str, str, int]:
+    return (*place[:3], list(Scenario).index(place[3]))
+
+
+def _cell(place: _Place, scores: Sequence[EpisodeScore], absent: int) -> Cell:
+    world, condition, agent, scenario = place
+    endings = Counter(score.ending for score in scores)
+    metrics = {
+        metric.name: measure(metric, scores) if applies(metric.name, scenario) else unscored(f"not under {scenario}")
+        for metric in METRICS
+    }
+    return Cell(
+        world=world,
+        condition=condition,
+        agent=agent,
+        scenario=scenario,
+        episodes=len(scores),
+        inconclusive=sum(not score.conclusive for score in scores),
+        not_applicable=absent,
+        endings={ending.value: endings[ending] for ending in Ending if endings[ending]},
+        metrics=metrics | over_seeds(scores),
+    )
+
+
+def by_kind(scores: Iterable[EpisodeScore]) -> list[Breakdown]:
+    """Break conclusive episodes down by the fault kinds that they met."""
+    return _broken_down(scores, lambda met: met.kind.value)
+
+
+def by_tool(scores: Iterable[EpisodeScore]) -> list[Breakdown]:
+    """Break conclusive episodes down by the tools that faults struck."""
+    return _broken_down(scores, lambda met: met.tool)
+
+
+def by_template(scores: Iterable[EpisodeScore], templates: Mapping[tuple[str, str], str]) -> list[Breakdown]:
+    """Break conclusive episodes down by the template of their task; `templates` is keyed by world and task."""
+    groups: dict[tuple[_Place, str], list[tuple[EpisodeScore, list[FaultMet]]]] = {}
+    for score in scores:
+        template = templates.get((score.key.world, score.key.task))
+        if score.conclusive and template is not None:
+            groups.setdefault((_place(score), template), []).append((score, list(score.faults)))
+    return _rows(groups)
+
+
+def _broken_down(scores: Iterable[EpisodeScore], named: Callable[[FaultMet], str]) -> list[Breakdown]:
+    groups: dict[tuple[_Place, str], list[tuple[EpisodeScore, list[FaultMet]]]] = {}
+    for score in scores:
+        met_by_name: dict[str, list[FaultMet]] = {}
+        for met in score.faults if score.conclusive else ():
+            met_by_name.setdefault(named(met), []).append(met)
+        for name, faults in met_by_name.items():
+            groups.setdefault((_place(score), name), []).append((score, faults))
+    return _rows(groups)
+
+
+def _rows(groups: Mapping[tuple[_Place, str], list[tuple[EpisodeScore, list[FaultMet]]]]) -> list[Breakdown]:
+    rows = []
+    for place, name in sorted(groups, key=lambda group: (*_order(group[0]), group[1])):
+        members = groups[place, name]
+        faults = [met for _, mets in members for met in mets]
+        observable = [met for met in faults if not met.kind.silent]
+        told = [met.adopted for met in faults if met.adopted is not None]
+        rows.append(
+            Breakdown(
+                world=place[0],
+                condition=place[1],
+                agent=place[2],
+                scenario=place[3],
+                name=name,
+                episodes=len(members),
+                faults=len(faults),
+                pass_rate=measure(BY_NAME["pass_rate"], [score for score, _ in members]),
+                right_first=share(sum(met.right for met in faults), len(faults)),
+                recovered=share(sum(met.recovered is not None for met in observable), len(observable)),
+                silent_adoption=share(sum(told), len(told)),
+            )
+        )
+    return rows
+
+
+def confusion(scores: Iterable[EpisodeScore]) -> list[Responses]:
+    """Count the responses of each agent against what would have been right."""
+    return _responses(scores, lambda met: met.truth.value, [response.value for response in Response])
+
+
+def strategies(scores: Iterable[EpisodeScore]) -> list[Responses]:
+    """Count the responses of each agent to each fault kind."""
+    return _responses(scores, lambda met: met.kind.value, [kind.value for kind in FaultKind])
+
+
+def _responses(
+    scores: Iterable[EpisodeScore], named: Callable[[FaultMet], str], order: Sequence[str]
+) -> list[Responses]:
+    groups: dict[tuple[str, str, str, str], list[FaultMet]] = {}
+    for score in scores:
+        key = score.key
+        for met in score.faults if score.conclusive else ():
+            groups.setdefault((key.world, key.condition, key.agent, named(met)), []).append(met)
+    rows = []
+    for group in sorted(groups, key=lambda group: (*group[:3], order.index(group[3]))):
+        mets = groups[group]
+        first, eventual = Counter(met.first for met in mets), Counter(met.eventual for met in mets)
+        rows.append(
+            Responses(
+                world=group[0],
+                condition=group[1],
+                agent=group[2],
+                name=group[3],
+                faults=len(mets),
+                first={response.value: first[response] for response in Response},
+                eventual={response.value: eventual[response] for response in Response},
+            )
+        )
+    return rows
+
+
+def absences(missing: Iterable[NotApplicable]) -> list[Missing]:
+    """Count the episodes that do not exist by their reason."""
+    counts = Counter((m.key.world, m.key.condition, m.key.scenario, m.reason) for m in missing)
+    return [
+        Missing(world=world, condition=condition, scenario=scenario, reason=reason, episodes=count)
+        for (world, condition, scenario, reason), count in sorted(counts.items())
+    ]
