@@ -64,8 +64,7 @@ class Lanes:
 
     def __init__(self, terms: Terms, count: int) -> None:
         self.lost: list[str] = []
-        methods = multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        context = multiprocessing.get_context("spawn")  # a fork server would keep the environment of its own start
         self._lanes = [_Lane(terms, f"w{n}", context) for n in range(count)]
 
     def run(self, jobs: Sequence[Job], progress: Callable[[int], None]) -> None:

@@ -70,7 +70,7 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
     units = expand(spec)
     wanted = manifests.describe(spec)
     folder = folder or Path("runs") / f"{spec.worlds[0].rpartition(':')[2]}-{manifests.digest(wanted)}"
-    with _held(folder), _stopped_by_sigterm():
+    with _held(folder), _stopped_by_signals():
         manifest = _taken_up(folder, wanted)
         done = _settled(folder)
         todo = [job for unit in units if (job := _job(unit, done)) is not None]
@@ -176,8 +176,8 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, where we may."""
+def _stopped_by_signals() -> Iterator[None]:
+    """Stop at once on Ctrl-C and SIGTERM; the event loop's own way waits for an await that may never come."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -185,8 +185,10 @@ def _stopped_by_sigterm() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+    before = [(number, signal.signal(number, stop)) for number in heard]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
