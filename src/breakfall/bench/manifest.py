@@ -50,8 +50,12 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Real seconds spent so far, over all starts; the only time of the real world in a run folder."""
 
 
-def describe(spec: Spec) -> Manifest:
+def describe(spec: Spec, profile: Profile | None = None) -> Manifest:
     """Describe the run that a spec is, here and now.
+
+    Args:
+        spec: What to run.
+        profile: What the spec's profile holds; None: look it up.
 
     Raises:
         UsageError: A world, agent or profile does not exist or cannot be loaded.
@@ -60,7 +64,7 @@ def describe(spec: Spec) -> Manifest:
         breakfall=breakfall.__version__,
         command=spec.command,
         spec=spec,
-        profile=catalog.profile(spec.profile),
+        profile=profile or catalog.profile(spec.profile),
         data={name: catalog.world(name).data_hash() for name in spec.worlds},
         code=_code_hash(spec),
     )

@@ -1,0 +1,43 @@
+"""The commands of `breakfall`; each imports what it needs when it runs, so that help is instant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import breakfall
+from breakfall.cli.bench import bench
+from breakfall.cli.repro import repro
+from breakfall.cli.show import show
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Break an agent's tools on purpose and measure how the agent falls.",
+)
+app.command()(bench)
+app.command()(show)
+app.command()(repro)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"breakfall {breakfall.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Break an agent's tools on purpose and measure how the agent falls.
+
+    \b
+    Example:
+      breakfall bench --tasks 20 --seeds 2
+    """  # noqa: D301 - the terminal needs the escape itself
