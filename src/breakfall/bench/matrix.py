@@ -128,7 +128,7 @@ def expand(spec: Spec) -> list[Unit]:
 def _conditions(spec: Spec, world: World) -> tuple[str, ...]:
     for name in spec.conditions:
         if name not in world.conditions:
-            raise unknown_name(f"condition of world {world.name!r}", name, world.conditions, "breakfall bench --help")
+            raise unknown_name("condition", name, world.conditions, f"conditions of world {world.name!r}")
     return spec.conditions or world.conditions[:1]
 
 
@@ -138,7 +138,7 @@ def _chosen(tasks: str, world: World) -> tuple[str, int | None]:
     if not colon:
         split, count = (world.splits[0], tasks) if tasks.isdecimal() else (tasks, "")
     if split not in world.splits:
-        raise unknown_name(f"split of world {world.name!r}", split, world.splits, "--tasks N, SPLIT or SPLIT:N")
+        raise unknown_name("split", split, world.splits, f"splits of world {world.name!r}; --tasks N, SPLIT or SPLIT:N")
     if not count and not colon:
         return split, None
     if not count.isdecimal() or int(count) < 1:
