@@ -20,7 +20,9 @@ import tenacity
 
 from breakfall.recovery.policy import BALANCED
 from breakfall.runtime.drive import adrive, drive
-from breakfall.runtime.flow import Done, Reply, Task, Want, call_flow
+from breakfall.runtime.flow import call_flow
+from breakfall.runtime.state import TaskState
+from breakfall.runtime.wants import Done, Reply, Want
 from breakfall.seeds import address
 from breakfall.vocab import Call, Effect, Ok, Outcome, Tool
 
@@ -39,9 +41,9 @@ async def abare(order_id: str) -> dict[str, str]:
     return VALUE
 
 
-def task() -> Task:
+def task() -> TaskState:
     """Make a task with budget for the whole run."""
-    return Task(tools={"get": TOOL}, policy=BALANCED, place=address(1), calls_left=10**9, deadline_s=1e9)
+    return TaskState(tools={"get": TOOL}, policy=BALANCED, place=address(1), calls_left=10**9, deadline_s=1e9)
 
 
 def perform(want: Want) -> Reply:

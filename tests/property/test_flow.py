@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from breakfall.recovery.policy import BALANCED, GIVE_UP, RETRY, Policy
 from breakfall.runtime.drive import adrive, drive
-from breakfall.runtime.flow import Attempt, Done, Reply, Sleep, Task, Want, call_flow
+from breakfall.runtime.flow import call_flow
+from breakfall.runtime.state import TaskState
+from breakfall.runtime.wants import Attempt, Done, Late, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
     Applied,
@@ -80,6 +82,8 @@ class Script:
         if isinstance(want, Sleep):
             self.now_s += want.seconds
             reply = self.now_s
+        elif isinstance(want, Late):
+            return None
         else:
             assert isinstance(want, Attempt)
             queue = self.looks if want.call.tool.startswith("look") else self.writes
@@ -97,8 +101,8 @@ class Script:
         return [(w, r) for w, r in self.seen if isinstance(w, Attempt) and isinstance(r, Done)]
 
 
-def task(policy: Policy, kinds: dict[str, Tool], calls: int = 50) -> Task:
-    return Task(tools=kinds, policy=policy, place=address(1), calls_left=calls, deadline_s=3600.0)
+def task(policy: Policy, kinds: dict[str, Tool], calls: int = 50) -> TaskState:
+    return TaskState(tools=kinds, policy=policy, place=address(1), calls_left=calls, deadline_s=3600.0)
 
 
 IDEMPOTENCY = st.sampled_from(
@@ -119,7 +123,7 @@ CALL = Call(id="c1", tool="put", arguments={"x": 1})
 
 def run(
     policy: Policy, idempotency: Idempotency, reader: bool, writes: list[Outcome], looks: list[Outcome]
-) -> tuple[Script, Outcome, Task]:
+) -> tuple[Script, Outcome, TaskState]:
     script = Script(writes, looks)
     state = task(policy, tools(idempotency, reader))
     return script, drive(call_flow(CALL, state, 0.0), script), state

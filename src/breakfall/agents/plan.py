@@ -73,7 +73,12 @@ class _Run:
             except Unbound as error:
                 await self.read_again(error)
         outcome = await self.toolbox.call(
-            step.tool, arguments, expected=step.expected, context=self.context(step), sources=sources
+            step.tool,
+            arguments,
+            expected=step.expected,
+            context=self.context(step),
+            sources=sources,
+            again=True,  # each step of a plan is meant
         )
         if isinstance(outcome, Ok):
             self.resolver.results[step.id] = Result(self.toolbox.last_call, outcome.value)

@@ -43,6 +43,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     recovered_before: bool
     """Whether this tool answered earlier in the task, so that it is known to come back."""
     left: Left
+    retry_allowed: bool = True
+    """Whether the budget of retries that tasks share has one left."""
     jitter: float
     """A uniform number in [0, 1) that belongs to this attempt."""
     shut: frozenset[str] | None = None
@@ -90,7 +92,7 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
     if case.shut is not None:
         open_ = case.tool.name not in case.shut and case.tries < _ORACLE_ATTEMPTS
         return _wait(policy, case, "the scenario leaves this path open") if open_ else None
-    if case.tries >= policy.attempts or case.failed.kind is None:
+    if case.tries >= policy.attempts or case.failed.kind is None or not case.retry_allowed:
         return None
     if case.failed.kind in PERSISTENT and not (case.recovered_before and case.tries < 2):
         return None

@@ -48,6 +48,10 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many reads in a row must say "not applied" before a write is sent again."""
     cooldown_s: float = 120.0
     """How long a path that is known shut is left alone."""
+    storm: int | None = None
+    """Failures of one tool with one class after which calling it again, in whatever words, is refused."""
+    replay: bool = False
+    """Answer a repeated write with what the first one came to, unless something changed in between."""
     costs: Costs = Costs()
     persistence: dict[str, float] = field(default_factory=_persistence)
     """Fault kind -> the probability, before other evidence, that the first failure of a path means that it is shut."""
@@ -61,16 +65,26 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 GIVE_UP = Policy(name="give-up")
 RETRY = Policy(name="retry", attempts=3, blind=True)
-BALANCED = Policy(name="balanced", attempts=4, switch=True, verify=True)
+BALANCED = Policy(name="balanced", attempts=4, switch=True, verify=True, storm=12, replay=True)
 CAUTIOUS = Policy(
     name="cautious",
     attempts=3,
     switch=True,
     verify=True,
+    storm=8,
+    replay=True,
     agreeing=3,
     lookups=9,
     costs=Costs(person=12.0, premature_switch=6.0),
 )
-EAGER = Policy(name="eager", attempts=6, switch=True, verify=True, costs=Costs(person=120.0, premature_switch=2.0))
+EAGER = Policy(
+    name="eager",
+    attempts=6,
+    switch=True,
+    verify=True,
+    storm=24,
+    replay=True,
+    costs=Costs(person=120.0, premature_switch=2.0),
+)
 
 PRESETS = {policy.name: policy for policy in (GIVE_UP, RETRY, CAUTIOUS, BALANCED, EAGER)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from breakfall.runtime.flow import Flow, Reply, Want
+from breakfall.runtime.wants import Flow, Reply, Want
 from breakfall.vocab import Outcome
 
 

@@ -83,7 +83,7 @@ def _toolbox(setup: Setup, key: EpisodeKey, environment: Environment, clock: Vir
         environment, setup.profile, setup.blockade, seed=setup.seed, world=setup.world.name, task=setup.task.id
     )
     return EpisodeToolbox(
-        assignment=setup.task,
+        task=setup.task,
         episode=key.id,
         environment=environment,
         injector=injector,

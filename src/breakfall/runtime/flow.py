@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from hashlib import blake2b
-from typing import TypeAlias, assert_never
+from collections.abc import Generator
+from typing import assert_never
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from breakfall.recovery.breaker import Breaker
 from breakfall.recovery.classify import classify
 from breakfall.recovery.decide import Left, Situation, decide
-from breakfall.recovery.policy import Policy
-from breakfall.seeds import address, uniforms
+from breakfall.runtime.state import Operation, TaskState, keyed, operation_of
+from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Sleep, Want
 from breakfall.vocab import (
     Applied,
     Ask,
     Call,
     Failed,
     FaultKind,
-    IdempotencyKind,
     Ok,
     Outcome,
     Path,
@@ -36,115 +31,42 @@ from breakfall.vocab import (
 )
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
-    """Send this call, and answer with `Done`."""
-
-    call: Call
-    tool: Tool | None
-    path_of: str | None = None
-    strategy: Response | None = None
-    purpose: str = ""
-
-
-class Sleep(Struct, frozen=True):
-    """Let the seconds pass, and answer with the time."""
-
-    seconds: float
-
-
-class Question(Struct, frozen=True):
-    """Ask a person, and answer with what they said, or with an empty text if nobody is there."""
-
-    text: str
-
-
-class Done(Struct, frozen=True):
-    """How an attempt ended, and when it was sent and answered, in seconds of the task's clock."""
-
-    outcome: Outcome
-    sent_s: float
-    now_s: float
-
-
-Want: TypeAlias = Attempt | Sleep | Question
-Reply: TypeAlias = Done | float | str
-Flow: TypeAlias = Generator[Want, Reply, Outcome]
-
-
-_SHUT_AFTER = 3
-"""Failures in a row after which a path counts as shut for the calls to come."""
-
-
-class Task(Struct, kw_only=True):
-    """What the flow knows of the task that its calls belong to; it lives as long as the task."""
-
-    tools: Mapping[str, Tool]
-    policy: Policy
-    place: bytes
-    """Where this task's randomness lives (`seeds.address`)."""
-    calls_left: int
-    deadline_s: float
-    breakers: dict[str, Breaker] = msgspec.field(default_factory=dict)
-    settled: dict[str, bool] = msgspec.field(default_factory=dict)
-    """Call id -> whether a look-up said that its write was applied."""
-    stopped: str | None = None
-    """The reason of the last `Stop`."""
-    draws: int = 0
-    operations: dict[str, int] = msgspec.field(default_factory=dict)
-    """Operation -> how often it succeeded: its epoch."""
-    shut: frozenset[str] | None = None
-    """For the oracle alone."""
-
-    def breaker(self, tool: str) -> Breaker:
-        """Return the breaker of a tool."""
-        found = self.breakers.get(tool)
-        if found is None:
-            found = self.breakers[tool] = Breaker()
-        return found
-
-    def known_shut(self, tool: str, now_s: float) -> bool:
-        """Whether the tool is known to be shut now."""
-        breaker = self.breakers.get(tool)
-        if breaker is None or not breaker.failures:
-            return False
-        return breaker.open(now_s, threshold=_SHUT_AFTER, cooldown_s=self.policy.cooldown_s)
-
-    def failing_neighbours(self, tool: Tool) -> int:
-        """Count the other tools of its fault domain that are failing now."""
-        failing = [name for name, breaker in self.breakers.items() if breaker.failures and name != tool.name]
-        return sum(self.tools[name].fault_domain == tool.fault_domain for name in failing)
-
-    def jitter(self) -> float:
-        """Draw the next uniform number of this task."""
-        self.draws += 1
-        return uniforms(self.place, self.draws)[0]
-
-
-def operation_key(place: bytes, tool: str, arguments: Mapping[str, object], epoch: int) -> str:
-    """Name the logical operation, so that the key survives a new plan: run, tool, canonical arguments, epoch."""
-    canonical = msgspec.json.encode(arguments, order="sorted")
-    return blake2b(address(tool, epoch) + place + canonical, digest_size=16).hexdigest()
-
-
-def call_flow(call: Call, task: Task, now_s: float) -> Flow:
+def call_flow(
+    call: Call, task: TaskState, now_s: float, *, again: bool = False, unsettled_since_s: float | None = None
+) -> Flow:
     """Make one call with whatever recovery the task's policy allows.
 
+    Args:
+        call: What to call.
+        task: What is known of its task.
+        now_s: The time.
+        again: The caller means to write the same again, if it wrote it before.
+        unsettled_since_s: An earlier process sent this write then and never learned what became of it: it is looked
+            up before anything is sent.
+
     Yields:
-        What must be done; a `Done` answers an `Attempt`, the time answers a `Sleep`, a text answers a `Question`.
+        What must be done; see `breakfall.runtime.wants` for what answers what.
 
     Returns:
         The call's outcome; for a failure `task.stopped` says why it was given up.
     """
     tool = task.tools.get(call.tool)
-    if tool is not None and tool.idempotency.kind is IdempotencyKind.KEY:
-        call = _keyed(call, tool, task)
-    case = _Case(call, tool, task, now_s)
-    if tool is not None and task.policy.switch and task.known_shut(tool.name, now_s):
-        path = next(iter(case.open_paths()), None)
-        if path is None:
-            task.stopped = f"{tool.name} is known to be shut and no other path is open"
-            return Failed(message=task.stopped, kind=FaultKind.SERVER_ERROR)
-        case.switch(path)
+    operation = None
+    if tool is not None and tool.writes:
+        operation, call = _operation(call, tool, task, again=again)
+        if operation.write is not None:
+            return Ok(value=operation.value, replayed=True)
+    case = _Case(call, tool, task, operation, now_s)
+    if task.retries is not None:
+        task.retries.earn()
+    ended = case.opening()
+    if ended is not None:
+        return ended
+    if unsettled_since_s is not None:
+        case.inherit(unsettled_since_s)
+        outcome = yield from _recover(case)
+        if outcome is not None:
+            return outcome
     while True:
         reply = yield case.attempt()
         if type(reply) is not Done:
@@ -157,26 +79,36 @@ def call_flow(call: Call, task: Task, now_s: float) -> Flow:
             return outcome
 
 
-def _keyed(call: Call, tool: Tool, task: Task) -> Call:
-    """Give a write the key of its operation, unless the caller brought one."""
-    parameter = tool.idempotency.parameter or ""
-    if call.arguments.get(parameter) is not None:
-        return replace(call, key=str(call.arguments[parameter]))
-    operation = operation_key(task.place, tool.name, call.arguments, 0)
-    key = operation_key(task.place, tool.name, call.arguments, task.operations.get(operation, 0))
-    return replace(call, key=key, arguments={**call.arguments, parameter: key})
+def _operation(call: Call, tool: Tool, task: TaskState, *, again: bool) -> tuple[Operation, Call]:
+    """Find the logical operation that a write is, and give the call its key.
+
+    A repeat is a new operation when the caller means it so, when the user has spoken since, or when another write
+    has succeeded since; else it is answered with what the first one came to.
+    """
+    name = operation_of(task.place, tool, call.arguments)
+    known = task.operations.get(name)
+    if known is None:
+        known = task.operations[name] = Operation(turn=task.turn)
+    elif known.write is not None and (
+        again or not task.policy.replay or known.turn != task.turn or known.write != task.writes
+    ):
+        known = task.operations[name] = Operation(epoch=known.epoch + 1, turn=task.turn)
+    return known, keyed(call, tool, name, known.epoch)
 
 
 class _Case:
     """The state of one call while it is being made."""
 
     __slots__ = (
-        "arguments", "call", "first_sent_s", "last", "looked_up", "lookups", "now_s", "original", "path", "strategy",
-        "taken", "task", "tool", "tries", "unsettled",
+        "arguments", "call", "first_sent_s", "last", "looked_up", "lookups", "now_s", "operation", "original", "path",
+        "strategy", "taken", "task", "tool", "tries", "unsettled",
     )  # fmt: skip
 
-    def __init__(self, call: Call, tool: Tool | None, task: Task, now_s: float) -> None:
+    def __init__(
+        self, call: Call, tool: Tool | None, task: TaskState, operation: Operation | None, now_s: float
+    ) -> None:
         self.call = call
+        self.operation = operation
         self.now_s = now_s
         self.original = self.tool = tool
         self.task = task
@@ -190,6 +122,33 @@ class _Case:
         self.looked_up = False
         self.first_sent_s: float | None = None
         self.last: Failed | None = None
+
+    def opening(self) -> Outcome | None:
+        """Before the first attempt: leave a path that is known shut, and refuse a call that only feeds a storm."""
+        task, tool = self.task, self.original
+        if tool is None or not task.policy.switch:
+            return None
+        kind = task.storm(tool.name)
+        if kind is not None:
+            task.stopped = f"{tool.name} keeps failing with {kind}, however it is called"
+            return Failed(message=task.stopped, kind=_KINDS.get(kind), native=kind not in _KINDS)
+        if task.known_shut(tool.name, self.now_s):
+            path = next(iter(self.open_paths()), None)
+            if path is None:
+                task.stopped = f"{tool.name} is known to be shut and no other path is open"
+                return Failed(message=task.stopped, kind=FaultKind.SERVER_ERROR)
+            self.switch(path)
+        return None
+
+    def inherit(self, sent_s: float) -> None:
+        """Take over a write of which an earlier process never learned what became of it."""
+        self.first_sent_s = sent_s
+        self.unsettled = True
+        self.last = Failed(
+            message="an earlier run sent this and never learned what became of it",
+            kind=FaultKind.TIMEOUT,
+            applied=Applied.UNKNOWN,
+        )
 
     def attempt(self) -> Attempt:
         """Describe the next attempt."""
@@ -205,25 +164,28 @@ class _Case:
     def seen(self, reply: Done) -> Outcome | None:
         """Take in how the attempt went; return the call's outcome if that settles it."""
         outcome = reply.outcome
-        tool = self.tool
+        tool, task = self.tool, self.task
         if isinstance(outcome, Ok):
             if tool is not None:
-                self.task.breaker(tool.name).succeeded()
+                task.breaker(tool.name).succeeded()
+                task.answered(tool.name)
             return self.finish(outcome)
         self.now_s = reply.now_s
+        failed = classify(outcome, writes=tool is not None and tool.writes)
+        if tool is None:
+            return failed
         if self.first_sent_s is None:
             self.first_sent_s = reply.sent_s
-        failed = classify(outcome, writes=tool is not None and tool.writes)
-        if failed.native or tool is None:
-            if tool is not None:
-                self.task.breaker(tool.name).succeeded()
-            return failed
-        self.task.breaker(tool.name).failed(failed, reply.now_s)
+        task.refused(tool.name, failed)
         self.last = failed
+        if failed.native:
+            task.breaker(tool.name).succeeded()
+            return None if self.unsettled else failed
+        task.breaker(tool.name).failed(failed, reply.now_s)
         self.looked_up = False
         if failed.ambiguous:
             self.unsettled = True
-            self.task.settled.pop(self.call.id, None)
+            task.settled.pop(self.call.id, None)
         return None
 
     def finish(self, ok: Ok) -> Outcome | None:
@@ -235,10 +197,11 @@ class _Case:
                 message = f"{self.path.tool} does not give what {self.call.tool} would: {error}"
                 self.last = Failed(message=message, kind=FaultKind.MALFORMED_RESPONSE)
                 if self.original.writes:
+                    self.succeed(None)
                     return Ok(value=None)
                 self.tries = max(self.tries, self.task.policy.attempts)
                 return None
-        self.succeed()
+        self.succeed(ok.value)
         return ok
 
     def woke(self, reply: Reply) -> None:
@@ -246,12 +209,12 @@ class _Case:
         if isinstance(reply, float):
             self.now_s = reply
 
-    def succeed(self) -> None:
-        """Count the operation, so that a wanted repeat gets a key of its own."""
-        if self.call.key is not None and self.original is not None:
-            plain = {k: v for k, v in self.call.arguments.items() if k != self.original.idempotency.parameter}
-            operation = operation_key(self.task.place, self.call.tool, plain, 0)
-            self.task.operations[operation] = self.task.operations.get(operation, 0) + 1
+    def succeed(self, value: object) -> None:
+        """Count the write, so that an equal one that follows is answered and not run."""
+        if self.operation is not None:
+            self.task.writes += 1
+            self.operation.value = value
+            self.operation.write = self.task.writes
 
     def open_paths(self) -> tuple[Path, ...]:
         """List the paths that can be taken: arguments known, backend another, not tried and not known shut.
@@ -301,6 +264,7 @@ class _Case:
             lookups_left=task.policy.lookups - self.lookups,
             recovered_before=task.breaker(tool.name).successes > 0,
             left=Left(task.calls_left, task.deadline_s - self.now_s),
+            retry_allowed=task.retries is None or task.retries.allows(self.now_s),
             jitter=task.jitter(),
             shut=task.shut,
         )
@@ -315,6 +279,8 @@ def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
         directive = decide(case.task.policy, case.situation(tool, failed))
         match directive:
             case Retry(after_s=after_s):
+                if case.task.retries is not None:
+                    case.task.retries.spend(case.now_s)
                 if after_s > 0:
                     case.woke((yield Sleep(after_s)))
                 case.strategy = Response.RETRY
@@ -327,6 +293,8 @@ def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
                 if settlement.applied is Applied.YES:
                     case.task.settled[case.call.id] = True
                     return case.finish(Ok(value=settlement.value))
+                if failed.native and not case.unsettled:
+                    return failed
             case Ask(question=question):
                 said = yield Question(question)
                 if not said:
@@ -342,6 +310,9 @@ def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
 def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, Settlement]:
     """Read what the write did. "Not applied" must be read several times in a row before it is believed."""
     task = case.task
+    late = yield Late(case.call.id)
+    if type(late) is Done and (isinstance(late.outcome, Ok) or not late.outcome.ambiguous):
+        return _settled_late(case, late)
     try:
         arguments = reader.arguments(case.arguments, case.call.context)
     except (LookupError, TypeError, ValueError):
@@ -366,6 +337,19 @@ def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, 
             return settlement
     case.lookups = task.policy.lookups
     return Settlement(applied=Applied.UNKNOWN, evidence="the look-ups do not tell")
+
+
+def _settled_late(case: _Case, late: Done) -> Settlement:
+    """Take the answer of an attempt that had timed out: it tells more than any look-up."""
+    outcome = late.outcome
+    if isinstance(outcome, Ok):
+        return Settlement(applied=Applied.YES, value=outcome.value, evidence="the answer came late")
+    case.task.settled[case.call.id] = False
+    case.unsettled, case.looked_up, case.last = False, True, outcome
+    return Settlement(applied=Applied.NO, evidence="the refusal came late")
+
+
+_KINDS = {kind.value: kind for kind in FaultKind}
 
 
 def _probe(probe: Call, reader: Reader, case: _Case) -> Generator[Want, Reply, Settlement]:

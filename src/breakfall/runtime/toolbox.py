@@ -13,7 +13,9 @@ from breakfall.recovery.handoff import build
 from breakfall.recovery.policy import Policy
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.drive import adrive
-from breakfall.runtime.flow import Attempt, Done, Reply, Sleep, Task, Want, call_flow
+from breakfall.runtime.flow import call_flow
+from breakfall.runtime.state import TaskState
+from breakfall.runtime.wants import Attempt, Done, Question, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
     Applied,
@@ -25,12 +27,12 @@ from breakfall.vocab import (
     Ok,
     Outcome,
     Step,
+    Task,
     Tool,
     Uncertainty,
     Verification,
     VerificationStatus,
 )
-from breakfall.vocab import Task as Assignment
 
 LATENCY_S = 0.2
 """What a call takes on the virtual clock; a timeout takes the tool's own `timeout_s`."""
@@ -61,7 +63,7 @@ class EpisodeToolbox:
     """A `Toolbox` over one environment; every attempt becomes a Step.
 
     Args:
-        assignment: The task.
+        task: The task.
         episode: The episode's id, for its Steps.
         environment: The opened world.
         injector: What stands between the calls and the environment.
@@ -76,7 +78,7 @@ class EpisodeToolbox:
     def __init__(
         self,
         *,
-        assignment: Assignment,
+        task: Task,
         episode: str,
         environment: Environment,
         injector: Injector,
@@ -90,14 +92,14 @@ class EpisodeToolbox:
         self.steps: list[Step] = []
         self.turn = 0
         self.usd = 0.0
-        self._assignment = assignment
+        self._assigned = task
         self._episode = episode
         self._environment = environment
         self._injector = injector
         self._clock = clock
         self._share = share_results
         self._calls = 0
-        self._task = Task(
+        self._state = TaskState(
             tools=environment.tools,
             policy=policy,
             place=address(*place),
@@ -119,7 +121,7 @@ class EpisodeToolbox:
     @property
     def stopped(self) -> str | None:
         """Why recovery gave up its last failed call, if it did."""
-        return self._task.stopped
+        return self._state.stopped
 
     async def call(
         self,
@@ -129,6 +131,7 @@ class EpisodeToolbox:
         expected: str = "",
         context: dict[str, Any] | None = None,
         sources: dict[str, str] | None = None,
+        again: bool = False,
     ) -> Outcome:
         """Call a tool; see `breakfall.vocab.Toolbox`."""
         self._calls += 1
@@ -140,7 +143,7 @@ class EpisodeToolbox:
             context=context or {},
             sources=sources or {},
         )
-        outcome = await adrive(call_flow(call, self._task, self._clock.now()), self._perform)
+        outcome = await adrive(call_flow(call, self._state, self._clock.now(), again=again), self._perform)
         if type(outcome) is Ok and not self._share:
             return Ok(value=_copied(outcome.value), replayed=outcome.replayed)
         return outcome
@@ -148,17 +151,18 @@ class EpisodeToolbox:
     async def say(self, text: str) -> str | None:
         """End the turn; the user's next message comes from the task."""
         del text
-        if self.turn >= len(self._assignment.turns):
+        if self.turn >= len(self._assigned.turns):
             return None
-        message = self._assignment.turns[self.turn].en
+        message = self._assigned.turns[self.turn].en
         self.turn += 1
+        self._state.turn += 1
         self._environment.next_turn()
         return message
 
     def handoff(self, reason: str) -> Handoff:
         """Build the packet for a person from the Steps so far."""
-        goal = self._assignment.instruction.en
-        return build(goal, reason, self.steps, self._environment.tools, self._task.settled)
+        goal = self._assigned.instruction.en
+        return build(goal, reason, self.steps, self._environment.tools, self._state.settled)
 
     async def _perform(self, want: Want) -> Reply:
         if type(want) is Attempt:
@@ -166,13 +170,13 @@ class EpisodeToolbox:
         if type(want) is Sleep:
             self._clock.advance(want.seconds)
             return self._clock.now()
-        return ""  # nobody is there to be asked in an episode
+        return "" if type(want) is Question else None  # nobody is there to be asked, and nothing comes late
 
     async def _attempt(self, want: Attempt) -> Done:
-        task = self._task
-        if task.calls_left < 1:
+        state = self._state
+        if state.calls_left < 1:
             raise OutOfBudget
-        task.calls_left -= 1
+        state.calls_left -= 1
         call, tool, clock = want.call, want.tool, self._clock
         sent_s = clock.now()
         effects = self._environment.effects

@@ -119,6 +119,7 @@ class Toolbox(Protocol):
         expected: str = "",
         context: dict[str, Any] | None = None,
         sources: dict[str, str] | None = None,
+        again: bool = False,
     ) -> Outcome:
         """Call a tool and return how it ended, after whatever recovery the toolbox's policy allows.
 
@@ -128,6 +129,8 @@ class Toolbox(Protocol):
             expected: What the call is for.
             context: What else the caller knows that another path may need.
             sources: Where arguments came from: name -> "<call id>#<JSON Pointer>".
+            again: The caller means to write the same again; else an equal write that just succeeded is answered with
+                its result, marked `replayed`, and does not run.
         """
         ...
 

@@ -1,0 +1,51 @@
+"""What a call's flow wants done, and how it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from breakfall.vocab import Call, Outcome, Response, Tool
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """Send this call, and answer with `Done`."""
+
+    call: Call
+    tool: Tool | None
+    path_of: str | None = None
+    strategy: Response | None = None
+    purpose: str = ""
+
+
+class Sleep(Struct, frozen=True):
+    """Let the seconds pass, and answer with the time."""
+
+    seconds: float
+
+
+class Question(Struct, frozen=True):
+    """Ask a person, and answer with what they said, or with an empty text if nobody is there."""
+
+    text: str
+
+
+class Late(Struct, frozen=True):
+    """Look whether an attempt of this call that timed out has ended after all; answer with its `Done`, or None."""
+
+    call: str
+
+
+class Done(Struct, frozen=True):
+    """How an attempt ended, and when it was sent and answered, in seconds of the task's clock."""
+
+    outcome: Outcome
+    sent_s: float
+    now_s: float
+
+
+Want: TypeAlias = Attempt | Sleep | Question | Late
+Reply: TypeAlias = Done | float | str | None
+Flow: TypeAlias = Generator[Want, Reply, Outcome]
