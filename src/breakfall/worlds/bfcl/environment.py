@@ -186,7 +186,7 @@ def _outcome(ran: state.Ran, changed: bool) -> Outcome:
 
 
 _IDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "ticket": ("TicketAPI", lambda api: [ticket["id"] for ticket in api.ticket_queue]),
+    "ticket": ("TicketAPI", lambda api: [ticket["id"] for ticket in api.ticket_queue if "id" in ticket]),
     "tweet": ("TwitterAPI", lambda api: api.tweets),
     "user": ("MessageAPI", lambda api: api.user_map.values()),
     "order": ("TradingBot", lambda api: api.orders),
