@@ -46,8 +46,13 @@ def adopted(
     if injection is None or step.purpose or not isinstance(step.observed_outcome, Ok):
         return None
     tool = tools.get(step.tool)
-    if tool is not None and tool.writes and not injection.executed and _believed(met, step, end):
-        return True
+    if (
+        tool is not None
+        and tool.writes
+        and not injection.executed
+        and (believed := _believed(met, step, end)) is not False
+    ):
+        return believed
     if not injection.corruptions:
         return False
     if end.answer.sources or any(later.sources for later in steps):
@@ -55,12 +60,20 @@ def adopted(
     return _compared(step, injection.corruptions, end, steps, task)
 
 
-def _believed(met: FaultMet, step: Step, end: EpisodeEnd) -> bool:
-    """Whether a write that was said to have happened, and had not, was neither looked up nor done again."""
-    if any(found is not Response.IGNORE for found in met.responses):
+def _believed(met: FaultMet, step: Step, end: EpisodeEnd) -> bool | None:
+    """Whether a write was taken as done that was said to have happened and had not.
+
+    Doing it again is not believing it. A hand-over says by itself what it takes as done; an answer takes it as done,
+    but nobody can tell what an agent that had read it back meant by its answer.
+    """
+    if Response.RETRY in met.responses or Response.SWITCH in met.responses:
         return False
     handoff = end.answer.handoff
-    return end.ending is Ending.ANSWERED if handoff is None else any(fact.call == step.call for fact in handoff.done)
+    if handoff is not None:
+        return any(fact.call == step.call for fact in handoff.done)
+    if end.ending is not Ending.ANSWERED:
+        return False
+    return None if Response.VERIFY in met.responses else True
 
 
 def _followed(step: Step, corruptions: Sequence[Corruption], end: EpisodeEnd, steps: Sequence[Step]) -> bool | None:

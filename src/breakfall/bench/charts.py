@@ -50,14 +50,14 @@ def success_metric(scenario: Scenario) -> str:
 def success(cells: Iterable[Cell]) -> Spec | None:
     """Show for each agent, scenario by scenario, how often it succeeded, with intervals."""
     rows = _rows((cell, cell.metrics[success_metric(cell.scenario)]) for cell in cells)
-    return _by_scenario(rows, [0.0, 1.0], "%") if rows else None
+    return _by_scenario(rows, [0.0, 0.5, 1.0], ".0%") if rows else None
 
 
 def costs(cells: Iterable[Cell], metric: str) -> Spec | None:
     """Show what an episode of each agent costs, scenario by scenario, with intervals."""
     rows = _rows((cell, cell.metrics[metric]) for cell in cells)
     most = max((row["high"] for row in rows), default=0.0)
-    return _by_scenario(rows, [0.0, most], "~s") if most else None
+    return _by_scenario(rows, [0.0, most / 2, most], ".3~g") if most else None
 
 
 def _rows(values: Iterable[tuple[Cell, Value]]) -> list[Spec]:
@@ -74,7 +74,7 @@ def _rows(values: Iterable[tuple[Cell, Value]]) -> list[Spec]:
     ]
 
 
-def _by_scenario(rows: list[Spec], domain: list[float], form: str, under: Sequence[Spec] = ()) -> Spec:
+def _by_scenario(rows: list[Spec], ticks: list[float], form: str, under: Sequence[Spec] = ()) -> Spec:
     """Show a dot with its interval per agent, one column per scenario."""
     return {
         "data": {"values": rows},
@@ -82,7 +82,7 @@ def _by_scenario(rows: list[Spec], domain: list[float], form: str, under: Sequen
         "spec": {
             "width": 170,
             "height": {"step": 26},
-            "layer": [*under, _rule(domain, form), _dot()],
+            "layer": [*under, _rule(ticks, form), _dot()],
         },
     }
 
@@ -103,15 +103,16 @@ def differences(comparisons: Sequence[Comparison]) -> Spec | None:
     if not rows:
         return None
     zero = {"mark": {"type": "rule", "color": _FAINT, "strokeDash": [3, 3]}, "encoding": {"x": {"datum": 0}}}
-    return _by_scenario(rows, [-1.0, 1.0], "+%", [zero])
+    return _by_scenario(rows, [-1.0, 0.0, 1.0], "+.0%", [zero])
 
 
-def _rule(domain: list[float], form: str) -> Spec:
-    axis = {"format": form, "title": None, "tickCount": 5}
+def _rule(ticks: list[float], form: str) -> Spec:
+    axis = {"format": form, "title": None, "values": ticks}
+    scale = {"domain": [ticks[0], ticks[-1]], "nice": False}
     return {
         "mark": {"type": "rule", "color": _ACCENT, "strokeWidth": 2},
         "encoding": {
-            "x": {"field": "low", "type": "quantitative", "scale": {"domain": domain}, "axis": axis},
+            "x": {"field": "low", "type": "quantitative", "scale": scale, "axis": axis},
             "x2": {"field": "high"},
             "y": {"field": "agent", "type": "nominal", "sort": None, "axis": {"title": None, "grid": True}},
         },

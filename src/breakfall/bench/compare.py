@@ -50,7 +50,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(scores: Sequence[EpisodeScore]) -> list[Comparison]:
-    """Compare every pair of agents on every metric that both have pairs for; in the order of their names."""
+    """Compare every pair of agents, in the order of the scores, on every metric that both have pairs for."""
     places: dict[tuple[str, str, Scenario], dict[str, dict[tuple[str, int], EpisodeScore]]] = {}
     for score in scores:
         if score.conclusive:
@@ -58,8 +58,10 @@ def compare(scores: Sequence[EpisodeScore]) -> list[Comparison]:
             agents = places.setdefault((key.world, key.condition, key.scenario), {})
             agents.setdefault(key.agent, {})[key.task, key.seed] = score
     found = []
-    for (world, condition, scenario), agents in sorted(places.items()):
-        for a, b in combinations(sorted(agents), 2):
+    order = list(Scenario)
+    for world, condition, scenario in sorted(places, key=lambda place: (*place[:2], order.index(place[2]))):
+        agents = places[world, condition, scenario]
+        for a, b in combinations(agents, 2):
             for metric in COMPARED:
                 sums, sizes = _differences(metric, agents[a], agents[b])
                 if not sums:

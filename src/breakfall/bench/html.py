@@ -30,7 +30,7 @@ def page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(share=share, mean=mean, both=both, signed=signed, p=p_value)
+    environment.filters.update(share=share, mean=mean, both=both, signed=signed, p=p_value, breakable=breakable)
     return environment.get_template("report.html.j2").render(
         report=report,
         places=[_place(report, *place) for place in sorted({(cell.world, cell.condition) for cell in report.cells})],
@@ -57,7 +57,7 @@ def _place(report: Report, world: str, condition: str) -> dict[str, Any]:
         "condition": condition,
         "findings": here(report.findings),
         "cells": cells,
-        "agents": sorted({cell.agent for cell in cells}),
+        "agents": list(dict.fromkeys(cell.agent for cell in cells)),
         "scenarios": [scenario for scenario in Scenario if any(cell.scenario is scenario for cell in cells)],
         "matrix": {(cell.agent, cell.scenario): cell for cell in cells},
         "comparisons": comparisons,
@@ -92,6 +92,11 @@ def both(text: Text) -> Markup:
     """Return a text in both languages."""
     korean = text.ko or text.en
     return Markup('<span lang="en">{}</span><span lang="ko">{}</span>').format(escape(text.en), escape(korean))
+
+
+def breakable(name: str) -> Markup:
+    """Let a long name break at its underscores."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def share(value: Value) -> str:

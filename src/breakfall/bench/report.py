@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,7 +31,7 @@ from breakfall.bench.tally import (
 from breakfall.bench.worst import Gallery, WorstEpisode
 from breakfall.errors import StoreError, UsageError
 from breakfall.ledger.read import read_episodes, read_not_applicable
-from breakfall.vocab import EpisodeEnd, NotApplicable, Step, Task, Tool
+from breakfall.vocab import EpisodeEnd, EpisodeKey, NotApplicable, Scenario, Step, Task, Tool
 
 FORMAT = 1
 """A report gains fields and never loses one; anything else raises this number."""
@@ -87,15 +87,19 @@ class _Worlds:
     def __init__(self, run: manifest.Manifest) -> None:
         self.tasks: dict[tuple[str, str], Task] = {}
         self._tools: dict[tuple[str, str], Mapping[str, Tool]] = {}
-        for name, split, limit in sorted({(u.world, u.split, u.limit) for u in expand(run.spec)}, key=str):
-            for task in catalog.world(name).tasks(split, limit):
+        self._sources: dict[str, str] = {}
+        for source, name, split, limit in sorted(
+            {(u.source, u.world, u.split, u.limit) for u in expand(run.spec)}, key=str
+        ):
+            self._sources[name] = source
+            for task in catalog.world(source).tasks(split, limit):
                 self.tasks[name, task.id] = task
 
     def tools(self, world: str, condition: str) -> Mapping[str, Tool]:
         """Return the tools of a world's condition."""
         place = (world, condition)
         if place not in self._tools:
-            self._tools[place] = catalog.world(world).tools(condition)
+            self._tools[place] = catalog.world(self._sources[world]).tools(condition)
         return self._tools[place]
 
     @property
@@ -114,10 +118,21 @@ def build(folder: Path) -> Outcome:
     run = manifest.read(folder)
     worlds = _Worlds(run)
     gallery = Gallery()
-    scores = sorted(_scored(read_episodes(folder), worlds, gallery), key=lambda score: score.key)
-    missing = sorted(read_not_applicable(folder), key=lambda line: line.key)
+    place = _ordering(run.spec.agents)
+    scores = sorted(_scored(read_episodes(folder), worlds, gallery), key=lambda score: place(score.key))
+    missing = sorted(read_not_applicable(folder), key=lambda line: place(line.key))
     report = assemble(run, scores, missing, worlds.templates, gallery)
     return Outcome(report=report, scores=scores, missing=missing)
+
+
+def _ordering(agents: Sequence[str]) -> Callable[[EpisodeKey], tuple[object, ...]]:
+    """Return the sort key of a report: agents as the run names them, scenarios as they are defined."""
+    scenarios = list(Scenario)
+
+    def place(key: EpisodeKey) -> tuple[object, ...]:
+        return key.world, key.condition, agents.index(key.agent), scenarios.index(key.scenario), key.task, key.seed
+
+    return place
 
 
 def _scored(
@@ -138,7 +153,7 @@ def assemble(
     templates: Mapping[tuple[str, str], str],
     gallery: Gallery,
 ) -> Report:
-    """Put a report together from scored episodes, which must be in the order of their keys."""
+    """Put a report together from scored episodes, in the order that the report shall have."""
     matrix = cells(scores, missing)
     return Report(
         breakfall=run.breakfall,

@@ -1,4 +1,7 @@
-"""Add scored episodes up: cells of the matrix, breakdowns, and what followed each fault."""
+"""Add scored episodes up: cells of the matrix, breakdowns, and what followed each fault.
+
+Rows come out in the order in which their agents and scenarios first appear among the scores, so the caller sorts once.
+"""
 
 from __future__ import annotations
 
@@ -73,24 +76,23 @@ class Missing(Struct, frozen=True, kw_only=True):
 _Place = tuple[str, str, str, Scenario]
 
 
-def _place(score: EpisodeScore) -> _Place:
-    key = score.key
+def _place(line: EpisodeScore | NotApplicable) -> _Place:
+    key = line.key
     return key.world, key.condition, key.agent, key.scenario
 
 
-def cells(scores: Iterable[EpisodeScore], missing: Iterable[NotApplicable]) -> list[Cell]:
-    """Return one cell per world, condition, agent and scenario, in that order."""
+def cells(scores: Sequence[EpisodeScore], missing: Sequence[NotApplicable]) -> list[Cell]:
+    """Return one cell per world, condition, agent and scenario."""
     groups: dict[_Place, list[EpisodeScore]] = {}
     for score in scores:
         groups.setdefault(_place(score), []).append(score)
-    absent = Counter((m.key.world, m.key.condition, m.key.agent, m.key.scenario) for m in missing)
-    for place in absent:
-        groups.setdefault(place, [])
-    return [_cell(place, groups[place], absent[place]) for place in sorted(groups, key=_order)]
-
-
-def _order(place: _Place) -> tuple[str, str, str, int]:
-    return (*place[:3], list(Scenario).index(place[3]))
+    absent = Counter(_place(line) for line in missing)
+    agents = list(dict.fromkeys(place[2] for place in (*groups, *absent)))
+    places = sorted(
+        groups.keys() | absent.keys(),
+        key=lambda place: (place[0], place[1], agents.index(place[2]), list(Scenario).index(place[3])),
+    )
+    return [_cell(place, groups.get(place, []), absent[place]) for place in places]
 
 
 def _cell(place: _Place, scores: Sequence[EpisodeScore], absent: int) -> Cell:
@@ -146,7 +148,8 @@ def _broken_down(scores: Iterable[EpisodeScore], named: Callable[[FaultMet], str
 
 def _rows(groups: Mapping[tuple[_Place, str], list[tuple[EpisodeScore, list[FaultMet]]]]) -> list[Breakdown]:
     rows = []
-    for place, name in sorted(groups, key=lambda group: (*_order(group[0]), group[1])):
+    ranks = {place: rank for rank, place in enumerate(dict.fromkeys(place for place, _ in groups))}
+    for place, name in sorted(groups, key=lambda group: (ranks[group[0]], group[1])):
         members = groups[place, name]
         faults = [met for _, mets in members for met in mets]
         observable = [met for met in faults if not met.kind.silent]
@@ -188,7 +191,8 @@ def _responses(
         for met in score.faults if score.conclusive else ():
             groups.setdefault((key.world, key.condition, key.agent, named(met)), []).append(met)
     rows = []
-    for group in sorted(groups, key=lambda group: (*group[:3], order.index(group[3]))):
+    ranks = {agent: rank for rank, agent in enumerate(dict.fromkeys(group[:3] for group in groups))}
+    for group in sorted(groups, key=lambda group: (ranks[group[:3]], order.index(group[3]))):
         mets = groups[group]
         first, eventual = Counter(met.first for met in mets), Counter(met.eventual for met in mets)
         rows.append(
