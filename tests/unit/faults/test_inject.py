@@ -90,6 +90,17 @@ def test_cap_in_a_row():
     assert injection.source is FaultSource.NOISE
 
 
+def test_a_clean_call_ends_the_row():
+    """A row is broken by a call that got through, clean or spared: what K holds back can be told from that."""
+    free = kinds(injector(Shop(), only(FaultKind.TIMEOUT, rate=0.6)), "get_order", 60)
+    expected, in_row = [], 0
+    for kind in free:
+        in_row = in_row + 1 if kind is not None and in_row < 2 else 0
+        expected.append(kind if in_row else None)
+    assert expected != free
+    assert kinds(injector(Shop(), only(FaultKind.TIMEOUT, rate=0.6, max_in_row=2)), "get_order", 60) == expected
+
+
 def test_cap_in_total():
     """After B faults in an episode every draw is suppressed, on all tools."""
     engine = injector(Shop(), only(FaultKind.TIMEOUT, max_total=5))
@@ -209,6 +220,20 @@ def test_drift_of_a_tool_without_arguments():
     failed, _ = now(engine.call("ping", {}))
     assert now(engine.call("ping", obeyed(failed, {})))[0] == Ok(value={"up": True})
     assert shop.calls == [("ping", {})]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_drift_per_episode(seed):
+    """A tool's arguments change in one way in an episode, whichever of its calls meets the change."""
+
+    def changes(rate):
+        engine = injector(Shop(), only(FaultKind.SCHEMA_DRIFT, rate=rate), seed=seed)
+        outcomes = [now(engine.call("get_order", ORDER))[0] for _ in range(40)]
+        errors = [json.loads(outcome.body)["error"] for outcome in outcomes if isinstance(outcome, Failed)]
+        return {(error["argument"], error.get("renamed_to")) for error in errors}
+
+    assert len(changes(1.0)) == 1
+    assert changes(1.0) == changes(0.2)
 
 
 def test_sticky_auth_stays():
