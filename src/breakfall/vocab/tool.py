@@ -115,7 +115,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     parameters: dict[str, Json]
     """JSON Schema of the arguments."""
     returns: dict[str, Json] = field(default_factory=dict)
-    """JSON Schema of the value, empty where unknown. `x-kind` on a leaf names what it holds: see `faults.corrupt`."""
+    """JSON Schema of the value, empty where unknown. `x-kind` on a leaf names what it holds: see `faults.shape`."""
     effect: Effect
     fault_domain: str
     """Tools that share a backend fail together, so they are no alternative to each other."""
