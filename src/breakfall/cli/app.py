@@ -16,7 +16,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Break an agent's tools on purpose and measure how the agent falls.",
 )
 app.command()(bench)
 app.command()(show)
