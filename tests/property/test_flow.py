@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from breakfall.recovery.policy import BALANCED, GIVE_UP, RETRY, Policy
 from breakfall.runtime.drive import adrive, drive
 from breakfall.runtime.flow import call_flow
-from breakfall.runtime.state import TaskState
-from breakfall.runtime.wants import Attempt, Done, Late, Reply, Sleep, Want
+from breakfall.runtime.state import TaskState, operation_of
+from breakfall.runtime.wants import Attempt, Done, Flow, Late, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
     Applied,
@@ -126,7 +126,12 @@ def run(
 ) -> tuple[Script, Outcome, TaskState]:
     script = Script(writes, looks)
     state = task(policy, tools(idempotency, reader))
-    return script, drive(call_flow(CALL, state, 0.0), script), state
+    return script, drive(flow_of(state), script), state
+
+
+def flow_of(state: TaskState) -> Flow:
+    operation, call = operation_of(CALL, state.tools["put"], state)
+    return call_flow(call, state, 0.0, operation=operation)
 
 
 @given(POLICIES, IDEMPOTENCY, st.booleans(), WRITES, LOOKS)
@@ -141,7 +146,7 @@ def test_sync_is_async(
         await asyncio.sleep(0)
         return twin(want)
 
-    flow = call_flow(CALL, task(policy, tools(idempotency, reader)), 0.0)
+    flow = flow_of(task(policy, tools(idempotency, reader)))
     assert asyncio.run(adrive(flow, perform)) == outcome
     assert twin.told() == script.told()
 

@@ -43,6 +43,10 @@ class Situation(Struct, frozen=True, kw_only=True):
     recovered_before: bool
     """Whether this tool answered earlier in the task, so that it is known to come back."""
     left: Left
+    persistence: float | None = None
+    """What memory says: the probability that this kind of failure of this tool is persistent."""
+    switch_works: float | None = None
+    """What memory says: the probability that the first of `paths` answers."""
     retry_allowed: bool = True
     """Whether the budget of retries that tasks share has one left."""
     jitter: float
@@ -102,6 +106,8 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
         answered_before=case.recovered_before,
         failing_neighbours=case.failing_neighbours,
         wait_s=_wait_s(policy, case),
+        persistence=case.persistence,
+        switch_works=case.switch_works,
     )
     cost = expected(policy, evidence, other_path=policy.switch and bool(case.paths), writes=case.writes)
     if cost.retry > min(cost.switch, cost.stop):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from breakfall.recovery.classify import classify
 from breakfall.recovery.decide import Left, Situation, decide
-from breakfall.runtime.state import Operation, TaskState, keyed, operation_of
+from breakfall.runtime.state import Operation, TaskState
 from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Sleep, Want
 from breakfall.vocab import (
     Applied,
@@ -32,7 +32,12 @@ from breakfall.vocab import (
 
 
 def call_flow(
-    call: Call, task: TaskState, now_s: float, *, again: bool = False, unsettled_since_s: float | None = None
+    call: Call,
+    task: TaskState,
+    now_s: float,
+    *,
+    operation: Operation | None = None,
+    unsettled_since_s: float | None = None,
 ) -> Flow:
     """Make one call with whatever recovery the task's policy allows.
 
@@ -40,7 +45,7 @@ def call_flow(
         call: What to call.
         task: What is known of its task.
         now_s: The time.
-        again: The caller means to write the same again, if it wrote it before.
+        operation: For a write, the logical operation that it is (`operation_of`), whose key the call carries.
         unsettled_since_s: An earlier process sent this write then and never learned what became of it: it is looked
             up before anything is sent.
 
@@ -51,11 +56,8 @@ def call_flow(
         The call's outcome; for a failure `task.stopped` says why it was given up.
     """
     tool = task.tools.get(call.tool)
-    operation = None
-    if tool is not None and tool.writes:
-        operation, call = _operation(call, tool, task, again=again)
-        if operation.write is not None:
-            return Ok(value=operation.value, replayed=True)
+    if operation is not None and operation.write is not None:
+        return Ok(value=operation.value, replayed=True)
     case = _Case(call, tool, task, operation, now_s)
     if task.retries is not None:
         task.retries.earn()
@@ -77,23 +79,6 @@ def call_flow(
         outcome = yield from _recover(case)
         if outcome is not None:
             return outcome
-
-
-def _operation(call: Call, tool: Tool, task: TaskState, *, again: bool) -> tuple[Operation, Call]:
-    """Find the logical operation that a write is, and give the call its key.
-
-    A repeat is a new operation when the caller means it so, when the user has spoken since, or when another write
-    has succeeded since; else it is answered with what the first one came to.
-    """
-    name = operation_of(task.place, tool, call.arguments)
-    known = task.operations.get(name)
-    if known is None:
-        known = task.operations[name] = Operation(turn=task.turn)
-    elif known.write is not None and (
-        again or not task.policy.replay or known.turn != task.turn or known.write != task.writes
-    ):
-        known = task.operations[name] = Operation(epoch=known.epoch + 1, turn=task.turn)
-    return known, keyed(call, tool, name, known.epoch)
 
 
 class _Case:
@@ -248,22 +233,35 @@ class _Case:
         self.strategy = Response.SWITCH
         self.tries = 0
 
+    def believed(self, tool: Tool, failed: Failed, paths: tuple[Path, ...]) -> tuple[float | None, float | None]:
+        """Ask memory whether such a failure stays, and whether the first other path works."""
+        belief = self.task.belief
+        if belief is None:
+            return None, None
+        stays = belief.persistence(tool.name, failed.kind) if failed.kind is not None else None
+        works = belief.switch_works(tool.name, paths[0].tool) if paths else None
+        return stays, works
+
     def situation(self, tool: Tool, failed: Failed) -> Situation:
         """Describe the failure to `decide`."""
         task = self.task
+        paths = self.open_paths()
+        persistence, works = self.believed(tool, failed, paths)
         return Situation(
             tool=tool,
             failed=failed,
             tries=self.tries,
             failures=task.breaker(tool.name).failures,
             failing_neighbours=task.failing_neighbours(tool),
-            paths=self.open_paths(),
+            paths=paths,
             writes=self.original is not None and self.original.writes,
             unsettled=self.unsettled,
             looked_up=self.looked_up,
             lookups_left=task.policy.lookups - self.lookups,
             recovered_before=task.breaker(tool.name).successes > 0,
             left=Left(task.calls_left, task.deadline_s - self.now_s),
+            persistence=persistence,
+            switch_works=works,
             retry_allowed=task.retries is None or task.retries.allows(self.now_s),
             jitter=task.jitter(),
             shut=task.shut,

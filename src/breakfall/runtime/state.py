@@ -10,11 +10,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from breakfall.errors import UsageError
 from breakfall.recovery.breaker import Breaker
 from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import Policy
 from breakfall.seeds import address, uniforms
-from breakfall.vocab import Call, Failed, IdempotencyKind, Tool
+from breakfall.vocab import Belief, Call, Failed, IdempotencyKind, Tool
 
 _SHUT_AFTER = 3
 """Failures in a row after which a path counts as shut for the calls to come."""
@@ -23,6 +24,10 @@ _SHUT_AFTER = 3
 class Operation(Struct, kw_only=True):
     """One logical write of a task: how often it was wanted on purpose, and what its last success came to."""
 
+    name: str
+    """Run, tool and canonical arguments, or the key that the caller brought."""
+    arguments: dict[str, Any]
+    """Without the parameter that carries the key."""
     epoch: int = 0
     value: Any = None
     write: int | None = None
@@ -41,6 +46,7 @@ class TaskState(Struct, kw_only=True):
     deadline_s: float
     retries: RetryBudget | None = None
     """The budget of retries that this task shares with others."""
+    belief: Belief | None = None
     breakers: dict[str, Breaker] = msgspec.field(default_factory=dict)
     settled: dict[str, bool] = msgspec.field(default_factory=dict)
     """Call id -> whether a look-up said that its write was applied."""
@@ -48,7 +54,7 @@ class TaskState(Struct, kw_only=True):
     """The reason of the last `Stop`."""
     draws: int = 0
     turn: int = 0
-    operations: dict[bytes, Operation] = msgspec.field(default_factory=dict)
+    operations: dict[str, Operation] = msgspec.field(default_factory=dict)
     writes: int = 0
     """How many writes have succeeded."""
     storms: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
@@ -98,20 +104,42 @@ class TaskState(Struct, kw_only=True):
         return next((kind for (name, kind), count in self.storms.items() if name == tool and count >= limit), None)
 
 
-def operation_of(place: bytes, tool: Tool, arguments: Mapping[str, Any]) -> bytes:
-    """Name a logical operation: run, tool, canonical arguments without the key that carries it."""
-    parameter = tool.idempotency.parameter
-    plain = {k: v for k, v in arguments.items() if k != parameter} if parameter in arguments else arguments
+def operation_of(call: Call, tool: Tool, task: TaskState, *, again: bool = False) -> tuple[Operation, Call]:
+    """Find the logical operation that a write is, and give the call its key.
+
+    A repeat is a new operation when the caller means it so, when the user has spoken since, or when another write
+    has succeeded since; else it is answered with what the first one came to. A key that the caller brings names the
+    operation by itself.
+
+    Raises:
+        UsageError: The caller's key was used with other arguments before.
+    """
+    parameter = tool.idempotency.parameter if tool.idempotency.kind is IdempotencyKind.KEY else None
+    own = call.arguments.get(parameter) if parameter is not None else None
+    plain = {k: v for k, v in call.arguments.items() if k != parameter} if parameter is not None else call.arguments
     canonical = msgspec.json.encode(plain, order="sorted", enc_hook=repr)
-    return blake2b(address(tool.name) + place + canonical, digest_size=16).digest()
+    named = str(own) if own is not None else _digest(address(tool.name) + task.place + canonical)
+    known = task.operations.get(named)
+    if known is None:
+        known = task.operations[named] = Operation(name=named, arguments=plain, turn=task.turn)
+    elif own is not None and msgspec.json.encode(known.arguments, order="sorted", enc_hook=repr) != canonical:
+        raise UsageError(
+            f"{tool.name}: key {named!r} was used for {known.arguments} and is now given to {plain}; "
+            "one key names one operation: give the second a key of its own"
+        )
+    elif known.write is not None and own is None and _is_new(known, task, again=again):
+        known = task.operations[named] = Operation(name=named, arguments=plain, epoch=known.epoch + 1, turn=task.turn)
+    if parameter is None:
+        return known, call
+    if own is not None:
+        return known, replace(call, key=named)
+    key = named if known.epoch == 0 else _digest(b"%b#%d" % (named.encode(), known.epoch))
+    return known, replace(call, key=key, arguments={**call.arguments, parameter: key})
 
 
-def keyed(call: Call, tool: Tool, name: bytes, epoch: int) -> Call:
-    """Give a write the key of its operation, unless the caller brought one."""
-    parameter = tool.idempotency.parameter
-    if tool.idempotency.kind is not IdempotencyKind.KEY or parameter is None:
-        return call
-    if call.arguments.get(parameter) is not None:
-        return replace(call, key=str(call.arguments[parameter]))
-    key = blake2b(name + b"#%d" % epoch, digest_size=16).hexdigest()
-    return replace(call, key=key, arguments={**call.arguments, parameter: key})
+def _is_new(known: Operation, task: TaskState, *, again: bool) -> bool:
+    return again or not task.policy.replay or known.turn != task.turn or known.write != task.writes
+
+
+def _digest(raw: bytes) -> str:
+    return blake2b(raw, digest_size=16).hexdigest()

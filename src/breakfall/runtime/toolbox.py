@@ -14,7 +14,7 @@ from breakfall.recovery.policy import Policy
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.drive import adrive
 from breakfall.runtime.flow import call_flow
-from breakfall.runtime.state import TaskState
+from breakfall.runtime.state import TaskState, operation_of
 from breakfall.runtime.wants import Attempt, Done, Question, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
@@ -143,7 +143,11 @@ class EpisodeToolbox:
             context=context or {},
             sources=sources or {},
         )
-        outcome = await adrive(call_flow(call, self._state, self._clock.now(), again=again), self._perform)
+        operation = None
+        known = self._environment.tools.get(tool)
+        if known is not None and known.writes:
+            operation, call = operation_of(call, known, self._state, again=again)
+        outcome = await adrive(call_flow(call, self._state, self._clock.now(), operation=operation), self._perform)
         if type(outcome) is Ok and not self._share:
             return Ok(value=_copied(outcome.value), replayed=outcome.replayed)
         return outcome

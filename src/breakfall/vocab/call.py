@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -85,6 +86,28 @@ class Fact(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class SafeKind(StrEnum):
+    """What a person may do without making anything worse."""
+
+    LOOK_UP = "look_up"
+    """Read with a tool what became of a write."""
+    CHECK_RECORD = "check_record"
+    """See in the system of record what became of a write, because no tool can read it."""
+    RENEW_CREDENTIALS = "renew_credentials"
+    """Give a tool credentials or a permission that it accepts."""
+    REPEAT_READS = "repeat_reads"
+    """Read anew, and send no write again that is done."""
+
+
+class SafeAction(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One safe next action: for which tool and call, and which tool looks it up."""
+
+    do: SafeKind
+    tool: str = ""
+    call: str = ""
+    reader: str = ""
+
+
 class Handoff(Struct, frozen=True, kw_only=True):
     """The packet for a person: what was wanted, what is so, what nobody knows, and what may be done safely."""
 
@@ -96,7 +119,8 @@ class Handoff(Struct, frozen=True, kw_only=True):
     """Writes of which nobody knows whether they took effect."""
     tried: tuple[str, ...] = ()
     """Paths that were tried in vain, as "tool: failure class × times"."""
-    safe_next_actions: tuple[str, ...] = ()
+    safe_next_actions: tuple[SafeAction | str, ...] = ()
+    """What may be done now; a text is an action that an agent worded itself."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from breakfall.vocab.call import Answer
+from breakfall.vocab.fault import FaultKind
 from breakfall.vocab.outcome import Outcome
 from breakfall.vocab.step import EpisodeEnd, Step
 from breakfall.vocab.task import AppliedEffect, Task, Verdict
@@ -24,6 +25,18 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
+        ...
+
+
+class Belief(Protocol):
+    """What is believed of tools before the evidence of a task; None where nothing was learned."""
+
+    def persistence(self, tool: str, kind: FaultKind) -> float | None:
+        """Return the probability that a failure of this kind of this tool is there to stay."""
+        ...
+
+    def switch_works(self, source: str, target: str) -> float | None:
+        """Return the probability that `target` answers where `source` failed."""
         ...
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from breakfall.errors import UsageError
 from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import BALANCED
 from breakfall.runtime.drive import drive
 from breakfall.runtime.flow import call_flow
-from breakfall.runtime.state import TaskState
+from breakfall.runtime.state import TaskState, operation_of
 from breakfall.runtime.wants import Attempt, Done, Late, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
@@ -68,7 +71,11 @@ class World:
 
     def call(self, task: TaskState, tool: str, arguments: dict[str, object], **how: object) -> Outcome:
         call = Call(id=f"c{len(self.sent)}", tool=tool, arguments=arguments)
-        return drive(call_flow(call, task, self.now_s, **how), self)
+        again = bool(how.pop("again", False))
+        operation = None
+        if TOOLS[tool].writes:
+            operation, call = operation_of(call, TOOLS[tool], task, again=again)
+        return drive(call_flow(call, task, self.now_s, operation=operation, **how), self)
 
 
 def counted() -> World:
@@ -131,6 +138,15 @@ def test_own_key_is_kept() -> None:
     world = counted()
     world.call(state(), "pay", {"x": 1, "key": "mine"})
     assert world.sent[0][1]["key"] == "mine"
+
+
+def test_own_key_with_other_arguments_is_an_error() -> None:
+    """One key names one operation: given to another it is refused, and both are named."""
+    world, task = counted(), state()
+    world.call(task, "pay", {"x": 1, "key": "mine"})
+    with pytest.raises(UsageError, match=r"'mine' was used for \{'x': 1\} and is now given to \{'x': 2\}"):
+        world.call(task, "pay", {"x": 2, "key": "mine"})
+    assert world.call(task, "pay", {"x": 1, "key": "mine"}) == Ok(value="mine", replayed=True)
 
 
 def test_storm_guard_is_not_fooled_by_words() -> None:
