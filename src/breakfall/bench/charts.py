@@ -35,6 +35,7 @@ _CONFIG: Spec = {
 }
 _DARK_FROM = 0.55
 """Shares from here on are so dark that the text on them must be light."""
+_ENDS = 2
 
 
 def draw(spec: Spec) -> str:
@@ -57,7 +58,7 @@ def costs(cells: Iterable[Cell], metric: str) -> Spec | None:
     """Show what an episode of each agent costs, scenario by scenario, with intervals."""
     rows = _rows((cell, cell.metrics[metric]) for cell in cells)
     most = max((row["high"] for row in rows), default=0.0)
-    return _by_scenario(rows, [0.0, most / 2, most], ".3~g") if most else None
+    return _by_scenario(rows, [0.0, most], ".3~g") if most else None
 
 
 def _rows(values: Iterable[tuple[Cell, Value]]) -> list[Spec]:
@@ -107,8 +108,10 @@ def differences(comparisons: Sequence[Comparison]) -> Spec | None:
 
 
 def _rule(ticks: list[float], form: str) -> Spec:
-    axis = {"format": form, "title": None, "values": ticks}
-    scale = {"domain": [ticks[0], ticks[-1]], "nice": False}
+    """Show intervals; two ticks are the ends of a scale that may choose round ones, more are taken as they are."""
+    chosen: Spec = {"tickCount": 3} if len(ticks) == _ENDS else {"values": ticks}
+    axis = {"format": form, "title": None, **chosen}
+    scale = {"domain": [ticks[0], ticks[-1]], "nice": 3 if len(ticks) == _ENDS else False}
     return {
         "mark": {"type": "rule", "color": _ACCENT, "strokeWidth": 2},
         "encoding": {
@@ -143,9 +146,9 @@ def heat(strategies: Sequence[Responses]) -> Spec | None:
     axis = {"title": None, "domain": False, "ticks": False}
     return {
         "data": {"values": rows},
-        "facet": {"column": {"field": "agent"}},
+        "facet": {"column": {"field": "agent", "sort": list(dict.fromkeys(row.agent for row in strategies))}},
         "spec": {
-            "width": {"step": 46},
+            "width": {"step": 42},
             "height": {"step": 26},
             "encoding": {
                 "x": {

@@ -40,8 +40,8 @@ def findings(cells: Sequence[Cell]) -> list[Finding]:
 
 
 def percent(value: float) -> str:
-    """Write a share for reading."""
-    return f"{100 * value:.1f} %"
+    """Write a share for reading; its parts do not part at the end of a line."""
+    return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
 
 
 def _rates(cells: Iterable[Cell], scenario: Scenario, metric: str) -> dict[str, float]:
@@ -114,9 +114,9 @@ def _inconclusive(cells: Sequence[Cell]) -> Text | None:
     absent = sum(cell.not_applicable for cell in cells)
     if not lost and not absent:
         return None
-    return Text(
-        en=f"Of {ran:,} episodes {lost:,} are inconclusive (the scenario's fault never fired) and count for no one; "
-        f"{absent:,} do not exist because the scenario does not apply to the task.",
-        ko=f"에피소드 {ran:,}개 가운데 {lost:,}개는 판정 불가(시나리오의 장애가 일어나지 않음)라 집계하지 않으며, "
-        f"{absent:,}개는 시나리오를 적용할 수 없는 과제라 존재하지 않습니다.",
-    )
+    en = f"Of {ran:,} episodes {lost:,} are inconclusive: the scenario's fault never fired, so they count for no one."
+    ko = f"에피소드 {ran:,}개 가운데 {lost:,}개는 판정 불가(시나리오의 장애가 일어나지 않음)라 집계하지 않습니다."
+    if absent:
+        en += f" {absent:,} more do not exist, because the scenario does not apply to the task."
+        ko += f" 시나리오를 적용할 수 없어 존재하지 않는 에피소드가 {absent:,}개 더 있습니다."
+    return Text(en=en, ko=ko)

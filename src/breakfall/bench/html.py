@@ -114,8 +114,9 @@ def mean(value: Value) -> str:
 
 
 def signed(value: float, is_share: bool) -> str:
-    """Write a difference."""
-    return f"{100 * value:+.1f}" if is_share else f"{value:+.3g}"
+    """Write a difference, a share's in points."""
+    text = f"{100 * value:+.1f}" if is_share else f"{value:+.3g}"
+    return text.replace("-", "−") if value else "0"
 
 
 def p_value(value: float) -> str:
