@@ -19,8 +19,8 @@ def _second(whole: int) -> str:
 
 
 def stamp(seconds: float) -> str:
-    """Return the timestamp of a clock's reading, cut to milliseconds: later readings never sort before earlier ones."""
-    whole, milli = divmod(int(seconds * 1000 // 1), 1000)
+    """Return the timestamp of a clock's reading, in milliseconds; later readings never sort before earlier ones."""
+    whole, milli = divmod(round(seconds * 1000), 1000)
     return f"{_second(whole)}.{milli:03d}Z"
 
 

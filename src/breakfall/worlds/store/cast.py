@@ -82,7 +82,7 @@ def cast(split: str) -> Cast:
 
 
 def pick(draw: Stream, options: list[T], fits: Callable[[T], bool]) -> T:
-    """Draw until an option fits; the stores's base data has one for every template.
+    """Draw until an option fits; the base data has one for every template.
 
     Raises:
         LookupError: No option fits.

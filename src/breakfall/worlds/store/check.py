@@ -14,7 +14,7 @@ from breakfall.worlds.store.state import State
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
-STATE_FIELDS: dict[str, tuple[type, tuple[str, ...]]] = {
+STATE_FIELDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "order": (Order, ("status", "lines", "discount", "coupon", "address")),
     "variant": (Variant, ("available",)),
     "gift_card": (GiftCard, ("balance",)),

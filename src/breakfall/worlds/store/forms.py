@@ -226,6 +226,7 @@ RETURN = record(
         "return_id": ident("return"),
         "order_id": ident("order"),
         "items": listing(record({"sku": ident("variant"), "quantity": QUANTITY})),
+        "count": COUNT,
         "method": status("drop_off", "pickup"),
         "status": status("expected"),
         "created_at": TIME,

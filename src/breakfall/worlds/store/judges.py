@@ -163,7 +163,9 @@ def _sent_back(method: str) -> Look:
             [
                 entry
                 for entry in _whole(answer, "returns")
-                if entry["created_at"] >= since and entry["method"] == method and _chosen(entry["items"]) == wanted
+                if entry["created_at"] >= since
+                and entry["method"] == method
+                and _chosen(_whole(entry, "items")) == wanted
             ]
         )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from breakfall.vocab import Arguments, Granularity, Json, Path
 from breakfall.vocab.tool import MapArguments, MapValue, same_value
+from breakfall.worlds.store.forms import ACCOUNT
 
 
 def known(**names: str) -> MapArguments:
@@ -42,7 +43,7 @@ def partial(tool: str, arguments: MapArguments, value: MapValue, *missing: str) 
     return Path(
         tool=tool,
         arguments=arguments,
-        value=careful(value),
+        value=value if value is same_value else careful(value),
         granularity=Granularity.PARTIAL,
         missing=missing,
     )
@@ -104,11 +105,12 @@ def _stock_from_shelf(answer: Json, given: Arguments, context: Arguments) -> Jso
 
 
 def _shelf_from_stock(answer: Json, given: Arguments, context: Arguments) -> Json:
-    return {name: answer[name] for name in ("sku", "restock_on", "as_of")}
+    shelf = {name: value for name, value in answer.items() if name != "available"}
+    return shelf | {"sku": answer["sku"], "as_of": answer["as_of"]}
 
 
 def _payments_from_invoice(answer: Json, given: Arguments, context: Arguments) -> Json:
-    return {name: value for name, value in answer.items() if name not in {"customer_id", "total", "balance_due"}}
+    return {name: answer[name] for name in ACCOUNT}
 
 
 def _from_wallet(part: str) -> MapValue:

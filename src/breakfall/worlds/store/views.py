@@ -165,6 +165,7 @@ def return_view(entry: Return) -> View:
         "return_id": entry.return_id,
         "order_id": entry.order_id,
         "items": items_view(entry.items),
+        "count": len(entry.items),
         "method": entry.method,
         "status": entry.status,
         "created_at": entry.created_at,

@@ -91,7 +91,7 @@ RETURNED = holds("return", "/status", "==", "expected")
 def _facts(cast: Cast, order: Order, draw: Stream) -> dict[str, Any]:
     line = max(order.lines, key=lambda line: (line.quantity, line.sku))
     named = {"order_id": order.order_id, "sku": line.sku, "reason": draw.choice(RETURN_REASONS)}
-    return who(cast.customer(order)) | named | {"approval_code": approval(order)}
+    return who(cast.customer(order)) | named
 
 
 def _return_plan(draw: Stream) -> tuple[PlanStep, ...]:
@@ -133,7 +133,7 @@ def _return_and_refund(cast: Cast, draw: Stream) -> Draft:
         refund(amount, "returned", RETURNED),
         message("refund_issued", "Your refund is on its way.", REFUNDED),
     )
-    facts = _facts(cast, order, draw)
+    facts = _facts(cast, order, draw) | {"approval_code": approval(order)}
     return Draft(facts=facts, plan=plan, answer={"refund": Found("refund", "/amount")}, owner=order.customer_id)
 
 
@@ -147,7 +147,7 @@ def _damaged_refund(cast: Cast, draw: Stream) -> Draft:
         refund(amount, "damaged", theirs(), IN_TIME),
         message("refund_issued", "Your refund is on its way.", REFUNDED),
     )
-    facts = _facts(cast, order, draw) | {"reason": "damaged"}
+    facts = _facts(cast, order, draw) | {"reason": "damaged", "approval_code": approval(order)}
     return Draft(facts=facts, plan=plan, answer={"refund": Found("refund", "/amount")}, owner=order.customer_id)
 
 
