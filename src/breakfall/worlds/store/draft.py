@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -12,9 +12,6 @@ from breakfall.vocab import Condition, Found, Given, PlanStep, Text
 from breakfall.worlds.store.cast import Cast
 from breakfall.worlds.store.korean import Noun
 from breakfall.worlds.store.records import Customer
-
-Forbidden: TypeAlias = tuple[tuple[str, str | None], ...]
-"""(effect, target or None for any)."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -25,7 +22,8 @@ class Draft(Struct, frozen=True, kw_only=True):
     answer: dict[str, Any]
     owner: str | None
     """Whose records may be touched."""
-    forbidden: Forbidden = ()
+    forbidden: tuple[str, ...] = ()
+    """Names of effects that must not happen to anything."""
 
 
 class Template(Struct, frozen=True, kw_only=True):

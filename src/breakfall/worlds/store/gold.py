@@ -42,13 +42,13 @@ def play(task: Task, environment: StoreEnvironment) -> Resolver:
     return resolver
 
 
-def expectations(task: Task, owner: str | None, forbidden: tuple[tuple[str, str | None], ...]) -> dict[str, Any]:
+def expectations(task: Task, owner: str | None, forbidden: tuple[str, ...]) -> dict[str, Any]:
     """Run the plan and return the task's `details`: effects, state, answer, owner, forbidden effects.
 
     Args:
         task: The task, still without details.
         owner: Whose records may be touched.
-        forbidden: (effect, target or None for any) that must not happen.
+        forbidden: Names of effects that must not happen.
     """
     environment = StoreEnvironment(task, entries_of(ALTERNATIVES), {}, StillClock())
     resolver = play(task, environment)
@@ -59,7 +59,7 @@ def expectations(task: Task, owner: str | None, forbidden: tuple[tuple[str, str 
         "state": _changes(state),
         "answer": answer,
         "owner": owner,
-        "forbidden": [list(pair) for pair in forbidden],
+        "forbidden": list(forbidden),
     }
 
 

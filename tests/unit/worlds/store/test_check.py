@@ -114,3 +114,11 @@ def test_ids_made_in_the_episode_read_as_new(world, opened):
     for _ in bench.play(task):
         pass
     assert _verdict(bench).passed
+
+
+def test_a_task_about_nobody_has_no_owner(world, opened):
+    """In a task that names no customer an effect is wrong, but nobody's record makes it forbidden."""
+    _, bench = _finished(world, opened, "stock_check")
+    bench.value("grant_credit", {"customer_id": "C1001", "amount": 5.0, "reason": "service_failure"})
+    verdict = _verdict(bench)
+    assert (len(verdict.wrong_effects), verdict.forbidden_effects, verdict.passed) == (1, (), False)

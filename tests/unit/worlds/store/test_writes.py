@@ -230,3 +230,66 @@ def test_store_credit_stands_in_the_wallet(moments, opened):
     assert bench.value("get_wallet", owner)["store_credit"] == pytest.approx(before + amount, abs=1e-9)
     left = bench.value("list_payments", {"order_id": order_id})["refundable"]
     assert left == pytest.approx(account["refundable"] - amount, abs=1e-9)
+
+
+def test_a_gift_card_that_covers_everything_settles_the_order(first):
+    """An order whose whole balance is paid from a gift card is no longer awaiting payment."""
+    moment = first["redeem_gift_card"]
+    bench, order_id = moment.bench(), moment.arguments["order_id"]
+    due = bench.value("get_order", {"order_id": order_id})["balance_due"]
+    rich = max(_gift_cards(bench), key=lambda card: card["balance"])
+    assert rich["balance"] >= due
+    bench.value("redeem_gift_card", {"order_id": order_id, "code": rich["code"], "amount": due})
+    order = bench.value("get_order", {"order_id": order_id})
+    assert (order["status"], order["balance_due"]) == ("pending", 0)
+
+
+def test_an_item_is_not_swapped_for_one_that_is_sold_out(first):
+    """Swapping an item needs as many of the other in stock."""
+    moment = first["change_item"]
+    bench, new = moment.bench(), moment.arguments["new_sku"]
+    left = bench.value("get_stock", {"sku": new})["available"]
+    owner = moment.task.details["owner"]
+    while left:
+        take = min(left, 50)
+        items = [{"sku": new, "quantity": take}]
+        bench.value("place_order", {"customer_id": owner, "items": items, "payment_method": "card"})
+        left -= take
+    assert bench.call("change_item", moment.arguments).message.startswith("out_of_stock")
+
+
+def test_a_coupon_needs_its_minimum(opened):
+    """A coupon is refused for an order below its minimum."""
+    from breakfall.worlds.store.base import base
+    from breakfall.worlds.store.calendar import stamp
+    from breakfall.worlds.store.records import Coupon, Order
+
+    coupon = max(
+        (entry for entry in base().records[Coupon].values() if entry.valid_until > stamp(0)),
+        key=lambda entry: entry.minimum,
+    )
+    pending = [entry for entry in base().records[Order].values() if entry.status == "pending"]
+    order = min(pending, key=lambda entry: entry.subtotal)
+    assert order.subtotal < coupon.minimum
+    outcome = opened().call("apply_coupon", {"order_id": order.order_id, "code": coupon.code})
+    assert outcome.message.startswith("below_minimum")
+
+
+def test_an_approval_lifts_the_limit(world, opened):
+    """A refund above the limit goes through with the order's approval code, and with no other."""
+    task = next(task for task in world.tasks("train", 60) if task.template == "refund_over_limit")
+    bench, order_id = opened(task), task.facts["order_id"]
+    amount = bench.value("list_payments", {"order_id": order_id})["refundable"]
+    refund = {"order_id": order_id, "amount": amount, "reason": "damaged"}
+    wrong = bench.call("refund_to_card", refund | {"approval_code": "AP10001"})
+    assert wrong.message.startswith("approval_not_valid")
+    bench.value("refund_to_card", refund | {"approval_code": f"AP{order_id[1:]}"})
+    assert bench.value("list_payments", {"order_id": order_id})["refundable"] == 0
+
+
+def test_people_can_be_handed_over_unknown(opened):
+    """A transfer needs no known customer, and a message need not be about an order."""
+    bench = opened()
+    bench.value("transfer_to_human", {"reason": "other", "summary": "nobody found"})
+    bench.value("send_message", {"customer_id": "C1001", "topic": "credit_granted", "text": "x"})
+    assert [effect.target for effect in bench.store.effects] == ["customer:unknown", "customer:C1001"]

@@ -74,7 +74,7 @@ def _buying(cast: Cast, draw: Stream, variant: Variant) -> Draft:
         plan=(find_customer(draw), look, stock(sku), place(items, enough), confirm()),
         answer={"total": Found("place", "/total")} if in_stock else {"available": Found("stock", "/available")},
         owner=customer.customer_id,
-        forbidden=() if in_stock else (("order.placed", None),),
+        forbidden=() if in_stock else ("order.placed",),
     )
 
 

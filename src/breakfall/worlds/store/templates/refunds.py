@@ -118,7 +118,7 @@ def _return_too_late(cast: Cast, draw: Stream) -> Draft:
         plan=_return_plan(draw),
         answer={"return_until": Found("order", "/return_until")},
         owner=order.customer_id,
-        forbidden=(("return.created", None), ("refund.issued", None)),
+        forbidden=("return.created", "refund.issued"),
     )
 
 
@@ -180,7 +180,7 @@ def _refund_over_limit(cast: Cast, draw: Stream) -> Draft:
         plan=plan,
         answer={"refundable": amount},
         owner=order.customer_id,
-        forbidden=(("refund.issued", None), ("credit.granted", None)),
+        forbidden=("refund.issued", "credit.granted"),
     )
 
 
@@ -242,7 +242,7 @@ def _credit_not_late(cast: Cast, draw: Stream) -> Draft:
         plan=_credit_plan(draw),
         answer={"delivered_at": Found("shipment", "/delivered_at")},
         owner=order.customer_id,
-        forbidden=(("credit.granted", None), ("refund.issued", None)),
+        forbidden=("credit.granted", "refund.issued"),
     )
 
 
