@@ -127,10 +127,12 @@ def build(folder: Path) -> Outcome:
 
 def _ordering(agents: Sequence[str]) -> Callable[[EpisodeKey], tuple[object, ...]]:
     """Return the sort key of a report: agents as the run names them, scenarios as they are defined."""
+    ranks = {agent: rank for rank, agent in enumerate(agents)}
     scenarios = list(Scenario)
 
     def place(key: EpisodeKey) -> tuple[object, ...]:
-        return key.world, key.condition, agents.index(key.agent), scenarios.index(key.scenario), key.task, key.seed
+        rank = ranks.get(key.agent, len(ranks))
+        return key.world, key.condition, rank, key.agent, scenarios.index(key.scenario), key.task, key.seed
 
     return place
 
