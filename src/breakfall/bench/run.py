@@ -25,7 +25,7 @@ from breakfall.bench.work import Worker
 from breakfall.errors import StoreError, UsageError
 from breakfall.ledger import read
 from breakfall.ledger.line import segment_paths
-from breakfall.ledger.segment import SegmentWriter
+from breakfall.ledger.segment import SegmentHeldError, SegmentWriter
 
 Progress: TypeAlias = Callable[[int, int], None]
 """(episodes stored, of how many); called now and then."""
@@ -150,8 +150,8 @@ def _settled(folder: Path) -> set[str]:
             try:
                 SegmentWriter(folder, path.stem).close()
                 break
-            except StoreError as error:
-                if "another process" not in str(error) or time.monotonic() > deadline_s:
+            except SegmentHeldError:
+                if time.monotonic() > deadline_s:
                     raise
                 time.sleep(_POLL_S)
     return read.complete(folder)

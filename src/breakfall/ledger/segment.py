@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,10 @@ from breakfall.ledger.line import (
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
 
 
+class SegmentHeldError(StoreError):
+    """Another process writes the segment."""
+
+
 class SegmentWriter:
     """Appends whole episodes to one segment; implements `breakfall.vocab.Recorder`.
 
@@ -39,7 +44,8 @@ class SegmentWriter:
         """Open a segment of a run folder for appending, mended if its last writer was killed.
 
         Raises:
-            StoreError: It cannot be opened or written, is held by another process, or is damaged.
+            SegmentHeldError: Another process writes it.
+            StoreError: It cannot be opened or written, or is damaged.
         """
         self.path = segment_path(folder, worker)
         try:
@@ -49,6 +55,8 @@ class SegmentWriter:
             raise StoreError(f"{self.path}: cannot open the segment: {error.strerror}") from None
         self.end = 0
         try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise StoreError(f"{self.path}: is no regular file; remove it")
             self._lock()
             self.end = _mend(self._file, self.path)
             if self.end == 0:
@@ -92,7 +100,7 @@ class SegmentWriter:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise StoreError(
+            raise SegmentHeldError(
                 f"{self.path}: another process writes this segment; wait for it, or choose another folder"
             ) from None
 
