@@ -100,6 +100,18 @@ def test_regression(
     assert gate.check(replace(new, cells=cells), gate.read(_gate(tmp_path, text)), tmp_path).exit_code == code
 
 
+def test_nothing_conclusive_any_more(tmp_path: Path) -> None:
+    """A metric that the baseline has and the new run has no conclusive episode for is inconclusive."""
+    (tmp_path / "old.json").write_bytes(report.encode(run()))
+    new = run()
+    gone = Value(value=None, low=None, high=None, n=0, reason="no episodes to count")
+    cells = [replace(cell, metrics=cell.metrics | {"pass_rate": gone}) for cell in new.cells]
+    text = '[baseline]\nreport = "old.json"\nworse = { pass_rate = 0.1, correct_stop = 0.1 }\n'
+    found = gate.check(replace(new, cells=cells), gate.read(_gate(tmp_path, text)), tmp_path)
+    assert found.exit_code == gate.INCONCLUSIVE
+    assert sum(line.startswith("INCONCLUSIVE") for line in found.lines) == 8
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
