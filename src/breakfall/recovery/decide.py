@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from breakfall.recovery.backoff import wait_s
 from breakfall.recovery.breaker import PERSISTENT
-from breakfall.recovery.expect import Evidence, expected
+from breakfall.recovery.expect import Evidence, Expected, expected
 from breakfall.recovery.policy import Policy
 from breakfall.vocab import Directive, Failed, IdempotencyKind, Path, Retry, Stop, Switch, Tool, Verify
 
@@ -96,9 +96,24 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
     if case.shut is not None:
         open_ = case.tool.name not in case.shut and case.tries < _ORACLE_ATTEMPTS
         return _wait(policy, case, "the scenario leaves this path open") if open_ else None
-    if case.tries >= policy.attempts or case.failed.kind is None or not case.retry_allowed:
+    if case.tries >= policy.attempts or not case.retry_allowed:
         return None
-    if case.failed.kind in PERSISTENT and not (case.recovered_before and case.tries < 2):
+    if beyond_repeating(case):
+        return None
+    cost = weigh(policy, case)
+    if cost is None or cost.retry > min(cost.switch, cost.stop):
+        return None
+    return _wait(policy, case, f"{case.failed.failure_class} passes with probability {cost.comes_back:.2f}")
+
+
+def beyond_repeating(case: Situation) -> bool:
+    """Whether a repeat of the same call mends nothing; a tool that is known to come back gets one chance."""
+    return case.failed.kind in PERSISTENT and not (case.recovered_before and case.tries < 2)
+
+
+def weigh(policy: Policy, case: Situation) -> Expected | None:
+    """Return what each move is expected to cost; None for the tool's own refusal, which repeats for sure."""
+    if case.failed.kind is None:
         return None
     evidence = Evidence(
         kind=case.failed.kind,
@@ -109,10 +124,7 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
         persistence=case.persistence,
         switch_works=case.switch_works,
     )
-    cost = expected(policy, evidence, other_path=policy.switch and bool(case.paths), writes=case.writes)
-    if cost.retry > min(cost.switch, cost.stop):
-        return None
-    return _wait(policy, case, f"{case.failed.failure_class} passes with probability {cost.comes_back:.2f}")
+    return expected(policy, evidence, other_path=policy.switch and bool(case.paths), writes=case.writes)
 
 
 def _settle(policy: Policy, case: Situation) -> Directive:
