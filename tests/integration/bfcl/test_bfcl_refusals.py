@@ -97,9 +97,10 @@ class TestRefusals:
             world.tasks("bas", None)
         with pytest.raises(UsageError, match="no condition 'nativ'; did you mean 'native'"):
             world.tools("nativ")
-        unknown = msgspec.structs.replace(world.tasks("base", 1)[0], id="multi_turn_base_999")
-        with pytest.raises(UsageError, match="no task 'multi_turn_base_999'"):
-            world.open(unknown, NATIVE, Clock())
+        for name in ("multi_turn_base_999", "store-7"):
+            unknown = msgspec.structs.replace(world.tasks("base", 1)[0], id=name)
+            with pytest.raises(UsageError, match=f"no task '{name}'"):
+                world.open(unknown, NATIVE, Clock())
 
     @pytest.mark.parametrize("module", ["bfcl_eval", "mpmath"])
     def test_a_missing_package_says_what_to_install(self, module: str) -> None:

@@ -171,10 +171,8 @@ def _replayed(case: Case) -> Replay:
 def _ask(instance: Any, call: GoldCall) -> Settlement | None:
     """Ask the reader of a write, if it has one, on the instance itself: readers draw nothing and change nothing."""
     reader = READERS.get(call.tool)
-    if reader is None:
-        return None
-    arguments = reader.arguments(call.arguments, {})
-    if arguments is None:
+    arguments = reader.arguments(call.arguments, {}) if reader else None
+    if reader is None or arguments is None:
         return None
     ran = state.run(instance, reader.tool, arguments)
     return None if ran.error else reader.judge(ran.value, call.arguments, 0.0)

@@ -17,6 +17,7 @@ from msgspec import Struct
 from breakfall.worlds.bfcl.package import MATH, Package
 
 _ATOMS = frozenset({str, int, float, bool, type(None), datetime})
+_PLAIN = frozenset({str, int, bool, type(None)})
 _NO_STATE = frozenset({"_random", "_api_description", "_flight_cost_lookup", "long_context"})
 
 
@@ -86,8 +87,6 @@ def frozen(instance: Any) -> Any:
 
 def _frozen(value: Any, above: tuple[int, ...]) -> Any:
     kind = type(value)
-    if kind in _ATOMS:
-        return value
     if kind is dict:
         return [(key, item if type(item) in _ATOMS else _frozen(item, above)) for key, item in value.items()]
     if kind is list:
@@ -97,7 +96,11 @@ def _frozen(value: Any, above: tuple[int, ...]) -> Any:
     if id(value) in above:  # a folder that was copied into itself
         return "…"
     inside = (*above, id(value))
-    return [_frozen(item, inside) for name, item in vars(value).items() if name not in ("parent", "_last_modified")]
+    return [
+        item if type(item) in _ATOMS else _frozen(item, inside)
+        for name, item in vars(value).items()
+        if name != "parent" and name != "_last_modified"
+    ]
 
 
 def folder_of(instance: Any) -> str:
@@ -154,14 +157,20 @@ def text_of(result: Any) -> str:
 def jsonable(value: Any) -> Any:
     """Return a private copy of a result as JSON: decimals become floats, what JSON cannot hold becomes text."""
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _PLAIN:
         return value
     if kind is float:
         return value if math.isfinite(value) else str(value)
     if kind is dict:
-        return {key if type(key) is str else str(key): jsonable(item) for key, item in value.items()}
+        return {
+            key if type(key) is str else str(key): item if type(item) in _PLAIN else jsonable(item)
+            for key, item in value.items()
+        }
     if kind is list or kind is tuple:
-        return [jsonable(item) for item in value]
+        return [
+            item if type(item) in _PLAIN or (type(item) is float and math.isfinite(item)) else jsonable(item)
+            for item in value
+        ]
     if kind is set:
         return sorted(jsonable(item) for item in value)
     if hasattr(value, "__float__"):

@@ -111,8 +111,7 @@ def schema(doc: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
         kinds: Field -> `x-kind`, for the fields that hold ids.
     """
     out = {name: part for name, part in doc.items() if name not in ("type", "properties", "items")}
-    if "type" in doc:
-        out["type"] = _TYPES.get(doc["type"], doc["type"])
+    out["type"] = _TYPES.get(doc["type"], doc["type"])
     if "properties" in doc:
         out["properties"] = {name: _field(name, part, kinds) for name, part in doc["properties"].items()}
     if "items" in doc:

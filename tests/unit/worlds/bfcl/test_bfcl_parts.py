@@ -5,7 +5,10 @@ from __future__ import annotations
 import decimal
 import json
 import random
+import sys
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +18,12 @@ from breakfall.vocab import AppliedEffect
 from breakfall.vocab.schema import ArgumentSchema
 from breakfall.worlds.bfcl import facts, state
 from breakfall.worlds.bfcl.effects import compare, effect_of
-from breakfall.worlds.bfcl.gold import parse
+from breakfall.worlds.bfcl.gold import GoldCall, parse
+from breakfall.worlds.bfcl.package import Package
 from breakfall.worlds.bfcl.paths import NATIVE_PATHS
 from breakfall.worlds.bfcl.readers import READERS
 from breakfall.worlds.bfcl.tools import schema
+from breakfall.worlds.bfcl.verdict import Executed, _translations, state_problem
 
 
 class Clerk:
@@ -186,6 +191,44 @@ class TestSchema:
             {"history": "id:order"},
         )
         assert made["properties"]["history"]["items"]["x-kind"] == "id:order"
+
+
+class TestPackage:
+    def test_data_of_another_layout(self, tmp_path: Path) -> None:
+        """A package whose data files are named in another way is refused with what was looked for and the version."""
+        package = Package()
+        package._root = tmp_path
+        with pytest.raises(UsageError, match=r"data: found 0 files '\*_multi_turn_base.json', must be one; .*=="):
+            package.rows("base")
+
+    def test_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without one of the two modules there is no world."""
+        monkeypatch.setitem(sys.modules, "mpmath", None)
+        with pytest.raises(UsageError, match="pip install --no-deps bfcl-eval mpmath"):
+            Package()
+
+
+class TestVerdict:
+    def test_folders_without_end(self) -> None:
+        """Two states that cannot be compared because a folder contains itself are a problem of the turn."""
+
+        def checker(live: Any, gold: Any) -> dict[str, Any]:
+            raise RecursionError
+
+        replay = SimpleNamespace(texts=(("x",),), states=({},))
+        case: Any = SimpleNamespace(replay=replay)
+        package: Any = SimpleNamespace(state_checker=checker)
+        assert state_problem(package, case, {}, 0) == "turn 0: a folder contains itself"
+
+    def test_a_path_without_the_value_stands_in_for_nothing(self) -> None:
+        """Where the other tool's answer lacks what was asked, no answer of the shut tool is made up."""
+        gold = GoldCall(tool="get_ticket", arguments={"ticket_id": 4}, turn=0)
+        case: Any = SimpleNamespace(calls=(gold,))
+        tools: Any = {"get_ticket": SimpleNamespace(paths=NATIVE_PATHS["get_ticket"])}
+        for tickets, texts in (([{"id": 3}], []), ([{"id": 4}], ['{"id": 4}'])):
+            ran = state.Ran(tickets, "")
+            call = Executed(tool="get_user_tickets", arguments={}, turn=0, ran=ran)
+            assert list(_translations(call, case, frozenset({"get_ticket"}), tools)) == texts
 
 
 class TestFacts:

@@ -103,3 +103,8 @@ def test_an_answer_that_lacks_it_is_a_lookup_error(tool: str, arguments: dict[st
     """A path never makes up what the other tool's answer does not hold."""
     with pytest.raises(LookupError):
         NATIVE_PATHS[tool][0].value(answer, arguments, {})
+
+
+def test_no_reader_call_where_its_arguments_are_not_known() -> None:
+    """Text that is shown and not written to a file leaves nothing to look up."""
+    assert READERS["echo"].arguments({"content": "hello"}, {}) is None
