@@ -76,8 +76,8 @@ def decide(policy: Policy, case: Situation) -> Directive:
         return _settle(policy, case)
     if not (policy.switch and case.paths):
         return _stop(case)
-    if case.writes and not case.looked_up:
-        return _settle(policy, case)
+    if case.writes and not case.looked_up and case.lookups_left > 0 and case.tool.reader is not None:
+        return _settle(policy, case)  # though every refusal says "not applied": whoever looks finds out
     return Switch(path=case.paths[0], why=f"{case.tool.name} is shut ({case.failed.failure_class})")
 
 

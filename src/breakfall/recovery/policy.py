@@ -65,7 +65,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 GIVE_UP = Policy(name="give-up")
 RETRY = Policy(name="retry", attempts=3, blind=True)
-BALANCED = Policy(name="balanced", attempts=4, switch=True, verify=True, storm=12, replay=True)
+BALANCED = Policy(name="balanced", attempts=3, switch=True, verify=True, storm=12, replay=True)
 CAUTIOUS = Policy(
     name="cautious",
     attempts=3,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from breakfall.faults.inject import Injector
+from breakfall.recovery.classify import classify
 from breakfall.recovery.handoff import build
 from breakfall.recovery.policy import Policy
 from breakfall.runtime.clock import VirtualClock
@@ -195,6 +196,8 @@ class EpisodeToolbox:
                 kind=FaultKind.MALFORMED_RESPONSE,
                 applied=Applied.UNKNOWN if tool is not None and tool.writes else Applied.NO,
             )
+        elif isinstance(outcome, Failed):
+            outcome = classify(outcome, writes=tool is not None and tool.writes)
         timed_out = injection is not None and injection.kind is FaultKind.TIMEOUT and not injection.suppressed
         took_s = tool.timeout_s if timed_out and tool is not None else LATENCY_S
         clock.advance(took_s)
