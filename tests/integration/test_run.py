@@ -229,10 +229,14 @@ if __name__ == "__main__":
 def start(folder: Path, jobs: int, toys: Path) -> subprocess.Popen[str]:
     script = folder.parent / "start.py"
     script.write_text(_RUN)
-    environment = {**os.environ, "PYTHONPATH": str(toys)}
     return subprocess.Popen(
-        [sys.executable, script, folder, str(jobs)], env=environment, stderr=subprocess.PIPE, text=True
+        [sys.executable, script, folder, str(jobs)], env=with_toys(toys), stderr=subprocess.PIPE, text=True
     )
+
+
+def with_toys(toys: Path) -> dict[str, str]:
+    """The environment in which a subprocess can import the toys."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(toys), os.environ.get("PYTHONPATH", "")])}
 
 
 def wait_for_episodes(folder: Path, count: int) -> None:
@@ -276,7 +280,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_it_has(tmp_path, spec, lines, 
     script.write_text(_LIMITED)
     ran = subprocess.run(
         [sys.executable, script, tmp_path / "run", str(jobs)],
-        env={**os.environ, "PYTHONPATH": str(toys)},
+        env=with_toys(toys),
         capture_output=True,
         text=True,
     )
@@ -295,7 +299,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path, toys):
     script.write_text(_RUN.replace('if __name__ == "__main__":', "if True:"))
     ran = subprocess.run(
         [sys.executable, script, tmp_path / "run", "2"],
-        env={**os.environ, "PYTHONPATH": str(toys)},
+        env=with_toys(toys),
         capture_output=True,
         text=True,
     )
