@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from breakfall.recovery.classify import classify
-from breakfall.recovery.wording import Language, kind_in, reason_in, said
+from breakfall.recovery.wording import Language, kind_in, reason_in, said, to_json
 from breakfall.vocab import (
     Fact,
     Failed,
@@ -176,7 +174,7 @@ def render(handoff: Handoff, language: Language = "en") -> str:
 
 def packet(handoff: Handoff) -> bytes:
     """Encode the packet as JSON; `msgspec.json.decode(…, type=Handoff)` gives it back."""
-    return msgspec.json.encode(handoff)
+    return to_json(handoff)
 
 
 def _listed(label: str, lines: Iterable[str], language: Language, *, numbered: bool = False) -> list[str]:
@@ -191,7 +189,7 @@ def _worded(fact: Fact, language: Language) -> str:
 
 
 def _arguments(arguments: dict[str, Any]) -> str:
-    text = msgspec.json.encode(arguments, enc_hook=repr).decode()
+    text = to_json(arguments).decode()
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

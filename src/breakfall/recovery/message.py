@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from breakfall.recovery.classify import classify
 from breakfall.recovery.model_words import BARRED, LEFT_OUT, MOVES, OPENINGS, OR, QUOTED, REPLAYED, STATES
-from breakfall.recovery.wording import Language, StopCause, cause_of, reason_in, said
+from breakfall.recovery.wording import Language, StopCause, cause_of, reason_in, said, to_json
 from breakfall.vocab import Applied, Failed, FaultKind, Ok, Outcome, Text, Tool
 
 QUOTE_CHARACTERS = 200
@@ -110,7 +109,7 @@ def message_for(
 
 def content(message: ToolMessage) -> str:
     """Encode a message as the JSON text that goes into a model's context."""
-    return msgspec.json.encode(message, enc_hook=repr).decode()
+    return to_json(message).decode()
 
 
 def _answered(ok: Ok, tool: Tool, language: Language) -> ToolMessage:

@@ -1,11 +1,13 @@
-"""Words for recovery in both languages: fault kinds, and the reasons for which a call was given up."""
+"""What people and models are told, in both languages: fault kinds, reasons for a stop, and values as JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from breakfall.vocab import FaultKind, Text
@@ -99,6 +101,22 @@ def kind_in(failure_class: str, language: Language) -> str:
 def said(text: Text, language: Language) -> str:
     """Return a text in a language."""
     return text.ko if language == "ko" else text.en
+
+
+def to_json(value: Any) -> bytes:
+    """Encode a value for a person or a model; whatever a tool sent, this does not raise.
+
+    What JSON cannot hold is shown as Python writes it, and half a surrogate pair as a question mark.
+    """
+    try:
+        return msgspec.json.encode(value, enc_hook=repr)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        text = json.dumps(msgspec.to_builtins(value, enc_hook=repr), ensure_ascii=False)
+    except (TypeError, ValueError, OverflowError):
+        text = json.dumps(repr(value))
+    return text.encode("utf-8", "replace")
 
 
 def cause_of(reason: str) -> StopCause | None:
