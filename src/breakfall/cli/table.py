@@ -14,6 +14,7 @@ from breakfall.bench.html import mean, p_value, share, signed
 from breakfall.bench.metrics import BY_NAME
 from breakfall.bench.report import Report
 from breakfall.bench.tally import Cell, Missing
+from breakfall.vocab import Scenario
 
 _SHOWN = (
     "retry_success",
@@ -35,7 +36,8 @@ def render(report: Report, console: Console) -> None:
     for world, condition in sorted({(cell.world, cell.condition) for cell in report.cells}):
         cells = [cell for cell in report.cells if (cell.world, cell.condition) == (world, condition)]
         console.print(_matrix(f"{world}, {condition}", cells))
-        console.print(_metrics(cells))
+        for scenario in dict.fromkeys(cell.scenario for cell in cells):
+            console.print(_metrics(scenario, [cell for cell in cells if cell.scenario is scenario]))
         ours = [one for one in report.comparisons if (one.world, one.condition) == (world, condition)]
         if ours:
             console.print(_comparisons(ours))
@@ -73,17 +75,17 @@ def _success(cell: Cell | None) -> str:
     return escape(f"{share(value)}\n{counts}")
 
 
-def _metrics(cells: Iterable[Cell]) -> Table:
-    table = Table(title="Metrics", title_justify="left", caption_justify="left")
-    table.caption = "shares in %; effects, calls and seconds per episode"
-    table.add_column("agent")
-    table.add_column("scenario")
-    for name in _SHOWN:
-        table.add_column(name, justify="right")
+def _metrics(scenario: Scenario, cells: Sequence[Cell]) -> Table:
+    """One scenario's metrics, an agent per column; what no agent has a value of is left out."""
+    table = Table(title=f"{scenario.value}: shares in %, the rest per episode", title_justify="left")
+    table.add_column("metric")
     for cell in cells:
-        values = ((name, cell.metrics[name]) for name in _SHOWN)
-        shown = (share(value) if BY_NAME[name].share else mean(value) for name, value in values)
-        table.add_row(escape(cell.agent), cell.scenario.value, *(text.partition(" ")[0] for text in shown))
+        table.add_column(escape(cell.agent), justify="right")
+    for name in _SHOWN:
+        values = [cell.metrics[name] for cell in cells]
+        if any(value.n for value in values):
+            shown = (share(value) if BY_NAME[name].share else mean(value) for value in values)
+            table.add_row(name, *(text.partition(" ")[0] for text in shown))
     return table
 
 
