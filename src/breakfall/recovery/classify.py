@@ -2,79 +2,84 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+import re
+
 from msgspec.structs import replace
 
+from breakfall.recovery import bodies, database, signs
+from breakfall.recovery.diagnosis import Diagnosis
+from breakfall.recovery.exceptions import CRASHES, EXCEPTIONS, meaning
+from breakfall.recovery.statuses import by_status, by_text, of_error
 from breakfall.vocab import Applied, Failed, FaultKind
 
-_TIMEOUTS = frozenset(
-    {
-        "TimeoutError",
-        "Timeout",
-        "ReadTimeout",
-        "WriteTimeout",
-        "ReadTimeoutError",
-        "APITimeoutError",
-        "ServerTimeoutError",
-    }
+_NATIVE = Diagnosis(None, "the tool answered with an error of its own")
+_CUT = re.compile(r"incomplete|complete message body")
+_OWN_ARGUMENTS = re.compile(
+    r"validation errors? for \w*(?:arguments|args|params|input|request)\b|missing_argument|unexpected_keyword_argument",
+    re.IGNORECASE,
 )
-_NEVER_SENT = frozenset(
-    {"ConnectTimeout", "ConnectTimeoutError", "PoolTimeout", "ConnectError", "ConnectionRefusedError", "gaierror"}
-)
-_LOST = frozenset(
-    {"ReadError", "WriteError", "RemoteProtocolError", "ConnectionResetError", "BrokenPipeError", "ConnectionError",
-     "ServerDisconnectedError", "ProtocolError", "APIConnectionError", "ClientOSError"}
-)  # fmt: skip
-_UNREADABLE = frozenset({"JSONDecodeError", "DecodeError", "ValidationError", "UnicodeDecodeError"})
-_DRIFT_SIGNS = ("schema", "renamed", "no longer accept", "now required", "deprecated argument")
-_UNKNOWN_AFTER = frozenset({FaultKind.TIMEOUT, FaultKind.SERVER_ERROR, FaultKind.MALFORMED_RESPONSE})
-
-
-class Diagnosis(Struct, frozen=True):
-    """What a failure is (`kind` None: the tool's own refusal), whether the request left, and the evidence."""
-
-    kind: FaultKind | None
-    evidence: str
-    sent: bool = True
+_TELLING = frozenset({"Exception", "RuntimeError"})
+"""Builtins whose text is all they say."""
+_SCANNED = 20_000
 
 
 def diagnose(failed: Failed) -> Diagnosis:
-    """Read the kind from exception class, status, headers and body, in that order of trust."""
-    name = (failed.exception or "").rpartition(".")[2]
-    if name in _NEVER_SENT:
-        kind = FaultKind.TIMEOUT if "Timeout" in name else FaultKind.SERVER_ERROR
-        return Diagnosis(kind, f"{name}: the request was never sent", sent=False)
-    if name in _TIMEOUTS:
-        return Diagnosis(FaultKind.TIMEOUT, name)
-    if name in _LOST:
-        return Diagnosis(FaultKind.SERVER_ERROR, f"{name}: the connection broke")
-    if name in _UNREADABLE:
-        return Diagnosis(FaultKind.MALFORMED_RESPONSE, f"{name}: the body cannot be read")
+    """Read the kind from exception class, status, headers, body and message, in that order of trust."""
+    name = failed.exception
+    if name:
+        found = EXCEPTIONS.get(name) or meaning(name)
+        if found is not None:
+            return _by_exception(failed, name, found)
     if failed.status is not None:
-        return _by_status(failed, failed.status)
-    return Diagnosis(None, "the tool answered with an error of its own")
+        return by_status(failed, failed.status)
+    return _by_words(failed) or _NATIVE
 
 
-def _by_status(failed: Failed, status: int) -> Diagnosis:
-    evidence = f"HTTP {status}"
-    if status == 429:
-        return Diagnosis(FaultKind.RATE_LIMIT, evidence)
-    if status in (401, 407):
-        return Diagnosis(FaultKind.AUTH_ERROR, evidence)
-    if status == 403 and failed.body is not None:
-        return Diagnosis(FaultKind.AUTH_ERROR, evidence)
-    if status in (408, 504):
-        return Diagnosis(FaultKind.TIMEOUT, evidence)
-    if status >= 500:
-        return Diagnosis(FaultKind.SERVER_ERROR, evidence)
-    if status < 400:
-        return Diagnosis(FaultKind.MALFORMED_RESPONSE, f"{evidence} with a body that cannot be read")
-    if status in (400, 410, 422) and failed.body is not None:
-        text = failed.body.lower()
-        sign = next((sign for sign in _DRIFT_SIGNS if sign in text), None)
-        if sign:
-            return Diagnosis(FaultKind.SCHEMA_DRIFT, f"{evidence}, and the body says {sign!r}")
-    return Diagnosis(None, f"{evidence}: the tool's own refusal")
+def _by_exception(failed: Failed, name: str, found: Diagnosis) -> Diagnosis:
+    """Sharpen what an exception's class says by what else is there."""
+    if found.kind is FaultKind.MALFORMED_RESPONSE:
+        return _unreadable(failed, name, found)
+    if found.kind is FaultKind.TIMEOUT:
+        return found
+    if name in _TELLING:
+        if failed.status is not None:
+            return by_status(failed, failed.status)
+        return _by_words(failed) or found
+    if name in CRASHES:
+        return found
+    last = name.rpartition(".")[2]
+    if last in _DATABASE or last == "OperationalError[SQLITE_ERROR]":
+        return database.by_wording(name, failed.message) or found
+    if last == "RemoteProtocolError" and _CUT.search(failed.message):
+        return Diagnosis(FaultKind.MALFORMED_RESPONSE, f"{name}: the answer breaks off", in_doubt=True)
+    return found
+
+
+_DATABASE = frozenset({"OperationalError", "InterfaceError", "InternalError", "DatabaseError"})
+
+
+def _unreadable(failed: Failed, name: str, found: Diagnosis) -> Diagnosis:
+    """Read an answer that its reader could not: a refusal that is no JSON, a login page, the tool's own arguments."""
+    if failed.status is not None and failed.status >= 400:
+        return by_status(failed, failed.status)
+    body = failed.body
+    if body and bodies.is_page(body) and signs.LOGIN_PAGE.search(body[:_SCANNED].lower()):
+        return Diagnosis(FaultKind.AUTH_ERROR, f"{name}: a login page came instead of the answer")
+    if name == "pydantic.ValidationError" and _OWN_ARGUMENTS.search(failed.message):
+        return Diagnosis(None, f"{name}: the tool refuses the arguments", sent=False)
+    return found
+
+
+def _by_words(failed: Failed) -> Diagnosis | None:
+    """Read a failure that has neither a known exception nor a status."""
+    value = bodies.parsed(failed.body) if failed.body else None
+    if value is not None:
+        if failed.exception:
+            return of_error(failed, value, failed.exception)
+        return by_text(failed, "the call came back") or _NATIVE
+    text = (failed.body or failed.message)[:_SCANNED].lower()
+    status = signs.status_in(text)
+    return signs.by_wording(text) if status is None else by_status(failed, status)
 
 
 def classify(failed: Failed, *, writes: bool) -> Failed:
@@ -87,7 +92,7 @@ def classify(failed: Failed, *, writes: bool) -> Failed:
     if failed.kind is not None or failed.native:
         return failed
     found = diagnose(failed)
+    applied = Applied.UNKNOWN if writes and found.in_doubt else Applied.NO
     if found.kind is None:
-        return replace(failed, native=True)
-    unknown = writes and found.sent and found.kind in _UNKNOWN_AFTER
-    return replace(failed, kind=found.kind, applied=Applied.UNKNOWN if unknown else Applied.NO)
+        return replace(failed, native=True, applied=applied)
+    return replace(failed, kind=found.kind, applied=applied)

@@ -1,0 +1,178 @@
+"""Bodies that say error: which ones do, although the call came back, and which codes and texts they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+_LONGEST = 200_000
+"""A longer body is data, not an error's text."""
+
+_CODES = (
+    "code",
+    "Code",
+    "error_code",
+    "errorCode",
+    "errorType",
+    "status",
+    "statusCode",
+    "type",
+    "__type",
+    "reason",
+    "name",
+)
+_TEXTS = (
+    "message",
+    "Message",
+    "msg",
+    "detail",
+    "title",
+    "description",
+    "error_description",
+    "errorMessage",
+    "text",
+    "reason",
+)
+_INNER = (
+    "error", "Error", "errors", "Errors", "detail", "details", "extensions", "fault", "Fault", "data", "content",
+)  # fmt: skip
+_DEPTH = 4
+_ITEMS = 5
+
+_ENVELOPE = frozenset({
+    "error", "errors", "message", "msg", "code", "status", "statusCode", "status_code", "ok", "success", "detail",
+    "details", "title", "type", "instance", "reason", "description", "error_description", "error_uri", "error_code",
+    "errorCode", "error_type", "hint", "help", "documentation_url", "request_id", "requestId", "trace_id", "traceId",
+    "timestamp", "path", "param", "meta", "extensions", "warnings", "retry_after", "retryable",
+})  # fmt: skip
+"""What an error envelope holds; a value with any other field carries data."""
+_EMPTY_OK = frozenset({"data", "result", "results", "response", "payload", "value"})
+"""Fields of data that an error envelope may show, empty."""
+_RPC = frozenset({"jsonrpc", "id", "error"})
+_LAMBDA = frozenset({"errorMessage", "errorType", "stackTrace", "requestId"})
+
+
+class Said(Struct, frozen=True):
+    """What an error body gives."""
+
+    codes: tuple[str | int, ...]
+    texts: tuple[str, ...]
+
+
+NOTHING = Said((), ())
+
+
+def parsed(body: str) -> Any:
+    """Return the JSON value that a text holds, or None where it is no object or list, or too long to be an error."""
+    if not body or len(body) > _LONGEST or body.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return None
+
+
+def said(value: Any) -> Said:
+    """Collect the error codes and texts of a body's JSON value, outermost first."""
+    if not isinstance(value, dict | list):
+        return NOTHING
+    codes: list[str | int] = []
+    texts: list[str] = []
+    for part in _parts(value, _DEPTH):
+        for name in _CODES:
+            code = part.get(name)
+            if isinstance(code, str | int) and not isinstance(code, bool) and code != "":
+                codes.append(code)
+        error = part.get("error")
+        if isinstance(error, str) and error:
+            codes.append(error)
+            texts.append(error)
+        texts += [text for name in _TEXTS if isinstance(text := part.get(name), str) and text]
+    return Said(tuple(codes), tuple(dict.fromkeys(texts)))
+
+
+def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """Walk the objects of an error body that may hold codes."""
+    if isinstance(value, dict):
+        yield value
+        if depth:
+            for name in _INNER:
+                yield from _parts(value.get(name), depth - 1)
+    elif isinstance(value, list) and depth:
+        for item in value[:_ITEMS]:
+            yield from _parts(item, depth - 1)
+
+
+def error_in(value: Any, declared: frozenset[str] = frozenset()) -> str | None:
+    """Return what shows that a value is an error although the call came back, or None if it is a value.
+
+    In doubt it is a value: a record may have a field `error` that is empty, a job may have the status "failed".
+
+    Args:
+        value: The JSON value that came back.
+        declared: The fields that the tool's output schema declares: there they are data.
+    """
+    if not isinstance(value, dict):
+        return None
+    if value.get("isError") is True or value.get("is_error") is True:
+        return "isError is true"
+    error = value.get("error")
+    if error and "error" not in declared and isinstance(error, str | dict | list):
+        if _is_envelope(value):
+            return "the body has an `error` and no data"
+        if "jsonrpc" in value and _RPC.issuperset(value):
+            return "the body is a JSON-RPC error"
+    return _marked(value) or _by_errors(value) or _by_status(value, declared)
+
+
+def _marked(value: dict[str, Any]) -> str | None:
+    """Look for `ok` or `success` that is false."""
+    for name in ("ok", "success"):
+        if value.get(name) is False and (_is_envelope(value) or value.get("error") or value.get("errors")):
+            return f"`{name}` is false"
+    return None
+
+
+def _by_errors(value: dict[str, Any]) -> str | None:
+    """Look for a list of errors without data (GraphQL, JSON:API), and for what a failed function or service returns."""
+    errors = value.get("errors")
+    if errors and isinstance(errors, list | dict):
+        data = value.get("data")
+        if isinstance(data, dict) and data and not any(part is not None for part in data.values()):
+            data = None
+        if not data and _is_envelope({name: part for name, part in value.items() if name != "data"}):
+            return "the body has `errors` and no data"
+    if "errorMessage" in value and _LAMBDA.issuperset(value):
+        return "the body has an `errorMessage` and no data"
+    if isinstance(value.get("__type"), str) and value["__type"].endswith(("Exception", "Error", "Fault")):
+        return "the body's `__type` is an exception"
+    return None
+
+
+def _by_status(value: dict[str, Any], declared: frozenset[str]) -> str | None:
+    """Look for a status that says error, without data beside it."""
+    for name in ("status", "statusCode", "status_code", "code"):
+        status = value.get(name)
+        if type(status) is int and 400 <= status <= 599 and name not in declared and len(value) > 1:
+            return f"`{name}` is {status}" if _is_envelope(value) else None
+    status = value.get("status")
+    if not isinstance(status, str) or "status" in declared or not _is_envelope(value):
+        return None
+    told = any(value.get(name) for name in ("message", "msg", "error", "reason", "detail"))
+    if status.lower() == "error" or (told and status.lower() in ("fail", "failed", "failure", "exception")):
+        return f"`status` is {status!r}"
+    return None
+
+
+def _is_envelope(value: dict[str, Any]) -> bool:
+    """Whether a value holds nothing but what an error envelope holds."""
+    return all(name in _ENVELOPE or (name in _EMPTY_OK and not part) for name, part in value.items())
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is an HTML page."""
+    head = text[:200].lstrip().lower()
+    return head.startswith(("<!doctype html", "<html", "<head", "<body"))
