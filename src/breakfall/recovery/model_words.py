@@ -12,7 +12,8 @@ OPENINGS: dict[str, Text] = {
         en="{tool} did not answer in time.", ko="{tool} 도구가 제시간에 응답하지 않았습니다."
     ),
     FaultKind.RATE_LIMIT.value: Text(
-        en="{tool} takes no call now: there were too many.", ko="호출이 너무 많아 {tool} 도구가 지금은 받지 않습니다."
+        en="{tool} takes no call now: there were too many.",
+        ko="요청이 너무 많아 {tool} 도구가 지금은 호출을 받지 않습니다.",
     ),
     FaultKind.SERVER_ERROR.value: Text(
         en="{tool} failed on the server's side.", ko="{tool} 도구의 서버에서 오류가 났습니다."
@@ -113,7 +114,7 @@ MOVES: dict[str, Text] = {
     ),
     "once_more": Text(
         en=f"{_ONCE} If it fails too, hand over what depends on it.",
-        ko=f"{_ONCE_KO} 그래도 실패하면 이 호출에 달린 일은 사람에게 넘기세요.",
+        ko=f"{_ONCE_KO} 그래도 실패하면 이 호출이 필요한 일은 사람에게 넘기세요.",
     ),
     "once_more_or_switch": Text(
         en=f"{_ONCE} If it fails too, use {{others}}.",
@@ -122,7 +123,7 @@ MOVES: dict[str, Text] = {
     "compare": Text(en="Take the value from {others} instead.", ko="대신 {others} 도구에서 값을 가져오세요."),
     "reread": Text(
         en="Read once more with {tool}; if that is no better, hand over what depends on it.",
-        ko="{tool} 도구로 한 번 더 읽으세요. 나아지지 않으면 이 값에 달린 일은 사람에게 넘기세요.",
+        ko="{tool} 도구로 한 번 더 읽으세요. 나아지지 않으면 이 값이 필요한 일은 사람에게 넘기세요.",
     ),
     "switch": Text(
         en="Leave {tool} and use {others} instead.",
