@@ -108,7 +108,7 @@ class Journal:
             The claim to finish this send with; a late result of an earlier send is finished with the earlier claim.
 
         Raises:
-            RunError: The claim was lost, or an earlier send may have taken effect.
+            RunError: The claim is out of date, or an earlier send may have taken effect.
             StoreError: The journal cannot be written; nothing may be sent.
         """
         _check_arguments(send.tool, send.arguments)

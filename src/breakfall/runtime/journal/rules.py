@@ -96,13 +96,11 @@ def dispatch(
         now_s: The time.
 
     Raises:
-        RunError: The hold was lost, or an earlier send may have taken effect and this one could do it twice.
+        RunError: The claim is out of date, or an earlier send may have taken effect and this one could do it twice.
     """
     if entry is None or not _holds(entry, claim):
-        found = "it is no longer in the journal" if entry is None else str(entry)
-        raise RunError(
-            f"operation {claim.key} was taken over while its owner was away, so nothing may be sent: {found}"
-        )
+        found = "it is no longer in the journal" if entry is None else f"{entry}, after {entry.attempts} send(s)"
+        raise RunError(f"operation {claim.key} may not be sent by this claim, which is out of date: {found}")
     ruled_out = known is not None and known.applied is Applied.NO
     if not ruled_out:
         for earlier in entry.sends:
@@ -201,12 +199,13 @@ def settle(entry: Entry, claim: Claim, settlement: Settlement | None, now_s: flo
         early = settlement.applied is Applied.NO and any(now_s < send.at_s + send.in_transit_s for send in meant)
         if early:
             return _released(entry, "not applied yet, but it may still be on its way", now_s) if holds else entry
+        found = settlement.applied is Applied.YES  # a reader sees the effect, not which send had it
         news = News(
             by=A_LOOK_UP,
-            sends=looked_up,
+            sends=range(1, entry.attempts + 1) if found else looked_up,
             applied=settlement.applied,
             value=settlement.value,
-            text="" if settlement.applied is Applied.YES else settlement.evidence,
+            text="" if found else settlement.evidence,
         )
         return learn(entry, news, now_s)
     if not holds:
@@ -268,7 +267,9 @@ def _check_same(stored: Operation, asked: Operation) -> None:
 
 
 def _holds(entry: Entry, claim: Claim) -> bool:
-    return entry.state in OPEN and entry.owner is not None and entry.claim == claim.number
+    """Whether a claim is the last word: nobody took the entry over, and its holder sent nothing since."""
+    current = entry.claim == claim.number and entry.attempts == claim.send
+    return current and entry.owner is not None and entry.state in OPEN
 
 
 def _released(entry: Entry, error: str, now_s: float) -> Entry:
