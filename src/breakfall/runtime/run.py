@@ -1,0 +1,216 @@
+"""One task of a toolbox: its budget, its calls on their way, and the Steps that a hand-over is built from."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from breakfall.recovery.classify import classify
+from breakfall.recovery.handoff import build
+from breakfall.runtime.clock import SystemClock, VirtualClock
+from breakfall.runtime.declare import Declared
+from breakfall.runtime.journal import Claim, Journal, Operation
+from breakfall.runtime.state import Operation as KnownOperation
+from breakfall.runtime.state import TaskState, operation_of
+from breakfall.runtime.wants import Attempt, Done
+from breakfall.runtime.writes import JournalledWrite
+from breakfall.vocab import (
+    Call,
+    Failed,
+    Handoff,
+    Ok,
+    Outcome,
+    Step,
+    Tool,
+    Uncertainty,
+    Verification,
+    VerificationStatus,
+)
+
+_KEPT_STEPS = 10_000
+"""Steps that a task remembers for its hand-over; the ledger keeps all."""
+
+
+class StepSink(Protocol):
+    """Where Steps go."""
+
+    def step(self, step: Step) -> None:
+        """Store one step."""
+        ...
+
+
+class Opening(Struct, frozen=True):
+    """A call that is about to be made."""
+
+    call: Call
+    tool: Tool
+    operation: KnownOperation | None
+    write: JournalledWrite | None
+
+
+class Run:
+    """What lives as long as one task: shared by its calls, which may be made from several threads.
+
+    Args:
+        name: The run that operations and Steps belong to; the same name finds the same operations after a restart.
+        goal: What the task is for, for a hand-over.
+        state: What the flow knows of it.
+        journal: Where writes are stored before they go out.
+        ledger: Where Steps go.
+        clock: The time.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        goal: str,
+        state: TaskState,
+        journal: Journal | None,
+        ledger: StepSink | None,
+        clock: SystemClock | VirtualClock,
+    ) -> None:
+        self.name = name
+        self.goal = goal
+        self.state = state
+        self.clock = clock
+        self.errors: dict[str, BaseException] = {}
+        """Call id -> what its function raised last."""
+        self.late: dict[str, Done] = {}
+        """Call id -> how an attempt ended that had timed out."""
+        self._journal = journal
+        self._ledger = ledger
+        self._writes: dict[str, JournalledWrite] = {}
+        self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
+        self._count = 0
+        self._calls = 0
+
+    def open(self, declared: Declared[Any, Any], arguments: dict[str, Any], more: Mapping[str, Any]) -> Opening:
+        """Name a call, and for a write its operation and key.
+
+        Args:
+            declared: The tool.
+            arguments: Its arguments by name.
+            more: `expected`, `context` and `again`, as far as the caller gave them.
+        """
+        self._calls += 1
+        tool = declared.spec
+        call = Call(
+            id=f"c{self._calls}",
+            tool=tool.name,
+            arguments=arguments,
+            expected=more.get("expected") or tool.name,
+            context=more.get("context") or {},
+        )
+        if not tool.writes:
+            return Opening(call, tool, None, None)
+        known, call = operation_of(call, tool, self.state, again=bool(more.get("again")))
+        if self._journal is None or known.write is not None:
+            return Opening(call, tool, known, None)
+        key = known.name if known.epoch == 0 else f"{known.name}#{known.epoch}"
+        operation = Operation(
+            key=key, run=self.name, tool=tool.name, arguments=plain(known.arguments), epoch=known.epoch
+        )
+        write = JournalledWrite(self._journal, operation, call, tool)
+        return Opening(call, tool, known, write)
+
+    def enter(self, opening: Opening) -> None:
+        """Note that a journalled write is on its way."""
+        if opening.write is not None:
+            self._writes[opening.call.id] = opening.write
+
+    def replayed(self, opening: Opening, outcome: Outcome, declared: Declared[Any, Any]) -> Outcome:
+        """Take what the journal answered instead of letting the write out."""
+        if isinstance(outcome, Failed):
+            self.state.stopped = outcome.message
+            return outcome
+        value = declared.restored(outcome.value)
+        if opening.operation is not None:
+            self.state.writes += 1
+            opening.operation.value = value
+            opening.operation.write = self.state.writes
+        return Ok(value=value, replayed=True)
+
+    def leave(self, opening: Opening, outcome: Outcome) -> None:
+        """Store how a journalled write ended."""
+        write = self._writes.pop(opening.call.id, None)
+        if write is not None:
+            looked_up = opening.call.id in self.state.settled
+            write.ended(Ok(value=plain(outcome.value)) if isinstance(outcome, Ok) else outcome, looked_up=looked_up)
+
+    def going_out(self, want: Attempt) -> Claim | None:
+        """Let an attempt out: a write only once the journal holds its intent."""
+        write = self._writes.get(want.call.id) if not want.purpose else None
+        if write is None or want.tool is None:
+            return None
+        return write.going_out(want.call, want.tool, settled_no=self.state.settled.get(want.call.id) is False)
+
+    def came_back(self, want: Attempt, outcome: Outcome, error: BaseException | None, sent_s: float) -> Done:
+        """Take in how an attempt ended."""
+        now_s = self.clock.now()
+        tool = want.tool
+        if isinstance(outcome, Failed):
+            outcome = classify(outcome, writes=tool is not None and tool.writes)
+        if error is not None:
+            self.errors[want.call.id] = error
+        write = self._writes.get(want.call.id) if self._writes and not want.purpose else None
+        if write is not None:
+            write.came_back(outcome)
+        if self._ledger is not None or (tool is not None and tool.writes) or not isinstance(outcome, Ok):
+            self._record(want, outcome, sent_s, now_s)
+        return Done(outcome, sent_s, now_s)
+
+    def came_late(self, want: Attempt, claim: Claim | None, done: Done) -> None:
+        """Keep the result of an attempt that had timed out: it settles what was unknown, even after the call ended."""
+        outcome = done.outcome
+        if isinstance(outcome, Failed):
+            outcome = classify(outcome, writes=want.tool is not None and want.tool.writes)
+        self.late[want.call.id] = Done(outcome, done.sent_s, done.now_s)
+        if claim is not None and self._journal is not None and want.call.id not in self._writes:
+            told = Ok(value=plain(outcome.value)) if isinstance(outcome, Ok) else outcome
+            self._journal.finish(claim, told)
+        self._record(want, outcome, done.sent_s, done.now_s)
+
+    def handoff(self, reason: str) -> Handoff:
+        """Build the packet for a person."""
+        return build(self.goal, reason, list(self._steps), self.state.tools, self.state.settled)
+
+    def _record(self, want: Attempt, outcome: Outcome, sent_s: float, now_s: float) -> None:
+        writes = want.tool is not None and want.tool.writes
+        status = VerificationStatus.NOT_DONE if writes else VerificationStatus.NOT_APPLICABLE
+        step = Step(
+            episode=self.name,
+            n=self._count,
+            call=want.call.id,
+            tool=want.call.tool,
+            arguments=plain(want.call.arguments),
+            attempt=want.call.attempt,
+            purpose=want.purpose,
+            strategy=want.strategy,
+            path_of=want.path_of,
+            at_s=sent_s,
+            took_s=round(now_s - sent_s, 6),
+            key=want.call.key,
+            expected_outcome=want.call.expected,
+            observed_outcome=Ok(value=plain(outcome.value)) if isinstance(outcome, Ok) else outcome,
+            verification=Verification(status=status),
+            uncertainty_signal=Uncertainty.MISSING,
+        )
+        self._count += 1
+        self._steps.append(step)
+        if self._ledger is not None:
+            self._ledger.step(step)
+
+
+def plain(value: Any) -> Any:
+    """Bring a Python value into JSON form; what JSON cannot say becomes its text."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_told)
+
+
+def _told(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else repr(value)

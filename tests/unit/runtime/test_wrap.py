@@ -1,0 +1,427 @@
+"""The toolbox for one's own functions: nothing twice, nothing lost, nothing hidden, in both colours."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from breakfall.errors import UsageError
+from breakfall.runtime.clock import VirtualClock
+from breakfall.runtime.declare import Declared, key, look_up, natural, tool, via
+from breakfall.runtime.journal import State, open_journal
+from breakfall.runtime.wrap import CallStopped, Toolbox
+from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step
+
+
+class Shop:
+    """A service that does what it is told and can lose its answers."""
+
+    def __init__(self) -> None:
+        self.orders: list[tuple[str, float]] = []
+        self.keys: dict[str, str] = {}
+        self.lost = 0
+        """How many of the next answers are lost after the work was done."""
+        self.down = 0
+        """How many of the next calls fail before anything is done."""
+        self.calls = 0
+        self.now: Callable[[], float] = time.time
+
+    def order(self, item: str, idempotency_key: str | None = None) -> str:
+        self.calls += 1
+        if self.down:
+            self.down -= 1
+            raise HTTPError(503)
+        if item == "unicorn":
+            raise LookupError("no unicorns here")
+        if idempotency_key is not None and idempotency_key in self.keys:
+            return self.keys[idempotency_key]
+        self.orders.append((item, self.now()))
+        order_id = f"O{len(self.orders)}"
+        if idempotency_key is not None:
+            self.keys[idempotency_key] = order_id
+        if self.lost:
+            self.lost -= 1
+            raise ConnectionResetError("connection reset by peer")
+        return order_id
+
+    def listed(self, item: str) -> list[dict[str, Any]]:
+        return [{"id": f"O{n + 1}", "at": at} for n, (name, at) in enumerate(self.orders) if name == item]
+
+
+class HTTPError(Exception):
+    """Looks like a client's error for a status."""
+
+    def __init__(self, status: int, headers: dict[str, str] | None = None) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.headers = headers or {}
+
+
+def judge(value: Any, arguments: Any, sent_s: float) -> Settlement:
+    new = [order for order in value if order["at"] >= sent_s]
+    if new:
+        return Settlement(applied=Applied.YES, value=new[0]["id"])
+    return Settlement(applied=Applied.NO)
+
+
+def item_of(arguments: Any, context: Any) -> dict[str, Any]:
+    return {"item": arguments["item"]}
+
+
+def declared(shop: Shop, **how: Any) -> tuple[Declared[Any, Any], Declared[Any, Any]]:
+    """Declare the shop's read and write, sync."""
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of), **how)
+    def place(item: str) -> str:
+        return shop.order(item)
+
+    return orders, place
+
+
+def async_declared(shop: Shop, **how: Any) -> tuple[Declared[Any, Any], Declared[Any, Any]]:
+    """Declare the same, async."""
+
+    @tool("read")
+    async def orders(item: str) -> list[dict[str, Any]]:
+        await asyncio.sleep(0)
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of), **how)
+    async def place(item: str) -> str:
+        await asyncio.sleep(0)
+        return shop.order(item)
+
+    return orders, place
+
+
+def patient() -> VirtualClock:
+    return VirtualClock()
+
+
+def test_a_lost_answer_is_looked_up_and_nothing_runs_twice() -> None:
+    """One effect and the task finished, sync: the order stands once and its id comes back."""
+    shop, clock = Shop(), patient()
+    shop.lost, shop.now = 1, clock.now
+    orders, place = declared(shop)
+    assert Toolbox(orders, place, clock=clock)[place]("hat") == "O1"
+    assert [item for item, _ in shop.orders] == ["hat"]
+
+
+def test_the_same_async() -> None:
+    """One effect and the task finished, async."""
+    shop, clock = Shop(), patient()
+    shop.lost, shop.now = 1, clock.now
+    orders, place = async_declared(shop)
+
+    async def main() -> str:
+        got: str = await Toolbox(orders, place, clock=clock)[place]("hat")
+        return got
+
+    assert anyio.run(main) == "O1"
+    assert len(shop.orders) == 1
+
+
+def test_a_key_is_sent_and_kept() -> None:
+    """A keyed write is repeated with its key: the service answers the second with the first's result."""
+    shop = Shop()
+    shop.lost = 1
+
+    @tool("write", idempotency=key("idempotency_key"))
+    def place(item: str, idempotency_key: str | None = None) -> str:
+        return shop.order(item, idempotency_key)
+
+    assert Toolbox(place, clock=patient())[place]("hat") == "O1"
+    assert (len(shop.orders), shop.calls) == (1, 2)
+
+
+def test_without_reader_or_key_it_is_handed_over() -> None:
+    """A lost answer that nobody can look up is not repeated: the caller learns that nobody knows."""
+    shop = Shop()
+    shop.lost = 1
+    with pytest.warns(UserWarning, match="neither a reader nor a key") as caught:
+
+        @tool("write")
+        def place(item: str) -> str:
+            return shop.order(item)
+
+    assert caught[0].filename == __file__
+    with pytest.raises(CallStopped) as stopped:
+        Toolbox(place, clock=patient())[place]("hat")
+    assert stopped.value.outcome.applied is Applied.UNKNOWN
+    assert [fact.tool for fact in stopped.value.handoff.unknown] == ["place"]
+    assert isinstance(stopped.value.__cause__, ConnectionResetError)
+    assert shop.calls == 1
+
+
+def test_own_refusals_pass_through() -> None:
+    """What the function raises of itself reaches the caller as it is, and is not tried again."""
+    shop = Shop()
+    orders, place = declared(shop)
+    with pytest.raises(LookupError, match="no unicorns here"):
+        Toolbox(orders, place, clock=patient())[place]("unicorn")
+    assert shop.calls == 1
+
+
+def test_what_passes_is_retried() -> None:
+    """A 503 that passes is retried, and the wait takes no wall time on a virtual clock."""
+    shop, clock = Shop(), patient()
+    shop.down = 2
+    orders, place = declared(shop)
+    shop.now = clock.now
+    assert Toolbox(orders, place, clock=clock)[place]("hat") == "O1"
+    assert clock.now() > 0
+
+
+def test_retry_after_is_kept() -> None:
+    """A 429 with Retry-After 7 is waited for, seven seconds on the clock."""
+    clock, answers = patient(), iter([HTTPError(429, {"Retry-After": "7"})])
+
+    @tool("read")
+    def read() -> str:
+        for error in answers:
+            raise error
+        return "ok"
+
+    assert Toolbox(read, clock=clock)[read]() == "ok"
+    assert 7.0 <= clock.now() <= 8.0
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_are_called_once(status: int) -> None:
+    """A 401 or 403 is one call, then stop."""
+    calls = []
+
+    @tool("read")
+    def read() -> str:
+        calls.append(1)
+        raise HTTPError(status, {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+
+    with pytest.raises(CallStopped) as stopped:
+        Toolbox(read, clock=patient())[read]()
+    assert len(calls) == 1
+    assert stopped.value.outcome.kind is FaultKind.AUTH_ERROR
+
+
+def test_switch_to_another_path() -> None:
+    """A read that stays down is answered by its other path, in the original's form."""
+
+    @tool("read", fault_domain="archive")
+    def archived(order: str) -> dict[str, str]:
+        return {"state": f"{order} shipped"}
+
+    @tool(
+        "read",
+        fault_domain="live",
+        paths=[via(archived, arguments=lambda a, c: {"order": a["order_id"]}, value=lambda v, a, c: v["state"])],
+    )
+    def status(order_id: str) -> str:
+        raise HTTPError(500)
+
+    assert Toolbox(archived, status, clock=patient())[status]("O1") == "O1 shipped"
+
+
+def test_signature_and_colour_stay() -> None:
+    """The guarded function has the name, the signature and the colour of the function."""
+    shop = Shop()
+    orders, place = declared(shop)
+    async_orders, async_place = async_declared(shop)
+    assert Toolbox(orders, place)[place].__name__ == "place"
+    assert asyncio.iscoroutinefunction(Toolbox(async_orders, async_place)[async_place])
+    with pytest.raises(TypeError, match="item"):
+        Toolbox(orders, place)[place]()
+
+
+def test_killed_and_restarted(tmp_path: Path) -> None:
+    """A write that an earlier process made in the same run is answered with its recorded result."""
+    shop = Shop()
+    for _ in range(2):
+        orders, place = declared(shop)
+        with Toolbox(orders, place, journal=tmp_path / "writes.db") as box, box.task("buy a hat", run="ticket-7"):
+            assert box[place]("hat") == "O1"
+    assert shop.calls == 1
+
+
+def test_left_unknown_is_looked_up_at_the_next_start(tmp_path: Path) -> None:
+    """An outcome that stayed unknown is reconciled by the reader, and then replayed."""
+    shop = Shop()
+    shop.lost = 1
+    reader_down = [True]
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        if reader_down[0]:
+            raise HTTPError(500)
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of))
+    def place(item: str) -> str:
+        return shop.order(item)
+
+    with (
+        Toolbox(orders, place, journal=tmp_path / "w.db", clock=patient()) as box,
+        box.task("buy", run="t"),
+        pytest.raises(CallStopped),
+    ):
+        box[place]("hat")
+    reader_down[0] = False
+    with Toolbox(orders, place, journal=tmp_path / "w.db", clock=patient()) as box:
+        summary = box.reconcile()
+        assert len(summary.succeeded) == 1
+        with box.task("buy", run="t"):
+            assert box[place]("hat") == "O1"
+    assert len(shop.orders) == 1
+
+
+def test_repeats_in_one_task(tmp_path: Path) -> None:
+    """An equal write is answered and not run; a wanted repeat runs; both are told apart."""
+    shop = Shop()
+    orders, place = declared(shop)
+    with Toolbox(orders, place, journal=tmp_path / "w.db") as box, box.task("buy"):
+        assert box.call(place, {"item": "hat"}) == Ok(value="O1")
+        assert box.call(place, {"item": "hat"}) == Ok(value="O1", replayed=True)
+        assert box.call("place", {"item": "hat"}, again=True) == Ok(value="O2")
+    assert len(shop.orders) == 2
+
+
+def test_one_of_two_threads_runs_it(tmp_path: Path) -> None:
+    """The same operation from two threads at once runs once, and both get its result."""
+    shop = Shop()
+    orders, place = declared(shop)
+    got: list[Any] = []
+
+    def work(box: Toolbox) -> None:
+        with box.task("buy", run="same"):
+            got.append(box[place]("hat"))
+
+    with Toolbox(orders, place, journal=tmp_path / "w.db") as box:
+        threads = [threading.Thread(target=work, args=(box,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert got == ["O1"] * 8
+    assert len(shop.orders) == 1
+
+
+def test_timeout_is_real_and_the_late_result_settles(tmp_path: Path) -> None:
+    """An async write that answers after its timeout: the late answer settles the journal, nothing is sent again."""
+    shop = Shop()
+
+    async def main() -> None:
+        gate = asyncio.Event()
+
+        @tool("irreversible", timeout_s=0.05)
+        async def slow(item: str) -> str:
+            order_id = shop.order(item)
+            await gate.wait()
+            return order_id
+
+        with Toolbox(slow, journal=tmp_path / "w.db") as box, box.task("buy", run="t"):
+            outcome = await box.acall(slow, {"item": "hat"})
+            assert isinstance(outcome, Failed)
+            assert outcome.ambiguous
+            gate.set()
+            await asyncio.sleep(0.05)
+            assert await box.acall(slow, {"item": "hat"}) == Ok(value="O1", replayed=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asyncio.run(main())
+    assert len(shop.orders) == 1
+    with open_journal(tmp_path / "w.db") as journal:
+        assert [entry.state for entry in journal.entries()] == [State.SUCCEEDED]
+
+
+def test_sync_timeout(tmp_path: Path) -> None:
+    """A sync write that answers late is looked up meanwhile, and runs once."""
+    shop = Shop()
+    started = threading.Event()
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of), timeout_s=0.05)
+    def slow(item: str) -> str:
+        order_id = shop.order(item)
+        started.wait(1.0)
+        return order_id
+
+    with Toolbox(orders, slow, journal=tmp_path / "w.db") as box:
+        assert box[slow]("hat") == "O1"
+        started.set()
+    assert len(shop.orders) == 1
+
+
+class Sink:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def step(self, step: Step) -> None:
+        self.steps.append(step)
+
+
+def test_every_attempt_is_a_step() -> None:
+    """The ledger gets a step per attempt and look-up, with what was seen."""
+    shop, sink, clock = Shop(), Sink(), patient()
+    shop.lost, shop.now = 1, clock.now
+    orders, place = declared(shop)
+    box = Toolbox(orders, place, ledger=sink, clock=clock)
+    with box.task("buy", run="r1"):
+        box[place]("hat")
+    assert [(s.tool, s.purpose, s.episode) for s in sink.steps] == [("place", "", "r1"), ("orders", "probe", "r1")]
+    assert isinstance(sink.steps[0].observed_outcome, Failed)
+    assert sink.steps[0].observed_outcome.exception is not None
+
+
+def test_deadline_and_budget_stop_the_task() -> None:
+    """A wait beyond the task's deadline is not begun, and attempts beyond its budget are not made."""
+    calls = []
+
+    @tool("read")
+    def read() -> str:
+        calls.append(1)
+        raise HTTPError(429, {"Retry-After": "60"})
+
+    box = Toolbox(read, clock=patient())
+    with box.task("hurry", deadline_s=5.0):
+        assert isinstance(box.call(read, {}), Failed)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda: tool("reed"), "effect is 'reed', must be one of: read, write, irreversible"),
+        (lambda: tool("read", idempotency=natural())(lambda: None), "reads: it needs no idempotency"),
+        (lambda: tool("write", idempotency=key("k"))(lambda item: None), "has no parameter 'k' to carry the key"),
+    ],
+)
+def test_bad_declarations_are_named(declare: Callable[[], Any], words: str) -> None:
+    """A declaration that cannot work is refused where it stands, with what would be right."""
+    with pytest.raises(UsageError, match=words):
+        declare()
+
+
+def test_bad_toolboxes_are_named() -> None:
+    """A missing reader, two tools of one name, and mixed colours are refused before the first call."""
+    shop = Shop()
+    orders, place = declared(shop)
+    with pytest.raises(UsageError, match="orders"):
+        Toolbox(place)
+    with pytest.raises(UsageError, match="two tools are named 'orders'"):
+        Toolbox(orders, place, declared(shop)[0])
+    with pytest.raises(UsageError, match="no policy 'balancd'; did you mean 'balanced'"):
+        Toolbox(orders, place, policy="balancd")
