@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from breakfall.recovery.handoff import render
 from breakfall.vocab import EpisodeEnd, Handoff, Injection, Ok, Outcome, Response, Step, Task, Verdict
 
 _CUT = 400
@@ -111,13 +112,8 @@ def _end(end: EpisodeEnd) -> Iterator[tuple[str, str]]:
 
 
 def _handoff(handoff: Handoff) -> Iterator[tuple[str, str]]:
-    yield f"handed over: {handoff.reason}", ""
-    for name, facts in (("done", handoff.done), ("unknown", handoff.unknown)):
-        for fact in facts:
-            yield f"  {name}: {fact.tool} {_json(fact.arguments)} {fact.note}".rstrip(), ""
-    for name, texts in (("tried", handoff.tried), ("safe next", handoff.safe_next_actions)):
-        for text in texts:
-            yield f"  {name}: {text}", ""
+    for line in render(handoff).splitlines():
+        yield f"  {line}", ""
 
 
 def _flaws(verdict: Verdict) -> str:
