@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: bench test clean lock
 
 bench: $(VENV)/.core
+	rm -rf runs/default  # a run made by other code is never continued
 	$(BIN)/breakfall bench --out runs/default
 
 test: $(VENV)/.test
@@ -27,6 +28,7 @@ $(VENV)/.core: requirements/core.lock pyproject.toml
 $(VENV)/.test: $(VENV)/.core requirements/test.lock requirements/bare.lock
 	$(PIP) --require-hashes -r requirements/test.lock
 	$(PIP) --require-hashes --no-deps -r requirements/bare.lock
+	bash tests/install-system.sh
 	@touch $@
 
 # Locks name versions and hashes, and no registry's address.
