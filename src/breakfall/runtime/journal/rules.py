@@ -106,8 +106,8 @@ def dispatch(
         for earlier in entry.sends:
             if not honoured(earlier, send, now_s):
                 raise RunError(
-                    f"{send.tool} may not be sent for operation {claim.key}: {earlier.tool} was sent for it at "
-                    f"{earlier.at_s:.3f} s and may have taken effect. Look it up first"
+                    f"{send.tool} may not be sent for operation {claim.key}: {earlier.tool} was sent for it "
+                    f"{now_s - earlier.at_s:.3f} s ago and may have taken effect; look it up first"
                 )
     n = entry.attempts + 1
     sends = (*(() if ruled_out else entry.sends), replace(send, n=n, at_s=now_s))
@@ -141,7 +141,7 @@ class News(Struct, frozen=True, kw_only=True):
 def learn(entry: Entry, news: News, now_s: float) -> Entry:
     """Take in a definite "applied" or "not applied"; what contradicts a settled entry goes to a person."""
     if entry.state is State.NEEDS_PERSON:
-        return _noted(entry, news.by, f"says {news.applied.value}: {_said(news)}", now_s)
+        return _noted(entry, news.by, f"says applied: {news.applied.value} ({_said(news)})", now_s)
     meant = [send for send in entry.sends if send.n in news.sends]
     if news.applied is Applied.YES:
         if not meant:
@@ -286,8 +286,9 @@ def _to_person(entry: Entry, by: str, why: str, now_s: float) -> Entry:
 
 def _contradicted(entry: Entry, news: News, now_s: float) -> Entry:
     before = entry.state.value + (f" by {entry.settled_by}" if entry.settled_by else "")
-    sends = f"send {news.sends.start}" if len(news.sends) == 1 else "its sends"
-    why = f"contradiction: it was {before}, and now {news.by} says that {sends} had applied={news.applied.value}"
+    which = f"send {news.sends.start}" if len(news.sends) == 1 else "it"
+    what = "took effect" if news.applied is Applied.YES else "did not take effect"
+    why = f"contradiction: it was {before}, and now {news.by} says that {which} {what}"
     return _to_person(entry, news.by, f"{why} ({_said(news)})", now_s)
 
 
