@@ -146,7 +146,7 @@ After a call a model is told what is known and what to do next, in fields for a 
 | `applied` | whether the call changed anything: `yes`, `no`, `unknown`; for a read always `no` |
 | `retryable` | whether the same call may be sent again |
 | `terminal` | whether no call that the model could make brings this one to its end |
-| `next` | `proceed`, `retry`, `switch`, `verify` (look up, or read once more), `change` the call, `stop` and hand over |
+| `next` | `proceed`, `retry`, `switch`, `verify` (look up, or read once more), `change` the call, `stop` (hand over) |
 | `use` | the tools for `next`, the best first |
 | `wait_s` | how long to wait before a `retry` |
 | `why` | why recovery gave up |

@@ -74,10 +74,12 @@ class Handler(BaseHTTPRequestHandler):
         self.server.stopping.wait(30)
 
     def dripping(self) -> None:
-        """Send a byte of an endless head now and then: no single wait is long."""
+        """Send a byte of the head now and then, so that no single wait is long; in the end say 200."""
         self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
-        while not self.server.stopping.wait(0.02):
+        for _ in range(60):
             self.wfile.write(b"x")
+            self.server.stopping.wait(0.05)
+        self.wfile.write(b"\r\n\r\n")
 
     def hang_up(self) -> None:
         self.connection.shutdown(socket.SHUT_RDWR)
@@ -161,7 +163,7 @@ def test_a_failure_is_a_value_and_loses_nothing(
 
 @pytest.mark.parametrize("path", ["/silent", "/dripping"])
 def test_the_time_out_is_of_the_whole_exchange(server: Server, tmp_path: Path, path: str) -> None:
-    """A server that says nothing, or a byte at a time for ever, is left when the time is up; it may have the packet."""
+    """A server that says nothing, or a byte at a time, is left when the time is up; it may have the packet."""
     fallback = tmp_path / "f.jsonl"
     delivery = send(server, path, fallback, timeout_s=0.3)
     assert delivery.where == f"file {fallback}"
