@@ -15,6 +15,7 @@ from breakfall.vocab.call import (
     Tried,
     Verify,
 )
+from breakfall.vocab.expected import Expected, Predicate, intent_of
 from breakfall.vocab.fault import (
     OBSERVABLE,
     SILENT,
@@ -34,10 +35,12 @@ from breakfall.vocab.ports import (
     Clock,
     Environment,
     Recorder,
+    StepSink,
     Toolbox,
     World,
 )
 from breakfall.vocab.step import (
+    Blob,
     Cost,
     Ending,
     EpisodeEnd,
@@ -88,6 +91,7 @@ __all__ = [
     "Ask",
     "Belief",
     "Binding",
+    "Blob",
     "Built",
     "Call",
     "Clock",
@@ -100,6 +104,7 @@ __all__ = [
     "Environment",
     "EpisodeEnd",
     "EpisodeKey",
+    "Expected",
     "Fact",
     "Failed",
     "FaultKind",
@@ -117,6 +122,7 @@ __all__ = [
     "Outcome",
     "Path",
     "PlanStep",
+    "Predicate",
     "Reader",
     "Recorder",
     "Response",
@@ -126,6 +132,7 @@ __all__ = [
     "Scenario",
     "Settlement",
     "Step",
+    "StepSink",
     "Stop",
     "Switch",
     "Task",
@@ -139,6 +146,7 @@ __all__ = [
     "VerificationStatus",
     "Verify",
     "World",
+    "intent_of",
     "same_arguments",
     "same_value",
 ]

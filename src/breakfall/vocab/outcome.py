@@ -24,6 +24,8 @@ class Ok(Struct, frozen=True, kw_only=True, tag="ok", tag_field="status_of", omi
     value: Any
     replayed: bool = False
     """The value is the recorded result of an earlier, equal write; nothing ran."""
+    status: int | None = None
+    """HTTP status, where it was noted."""
 
 
 class Failed(Struct, frozen=True, kw_only=True, tag="failed", tag_field="status_of", omit_defaults=True):

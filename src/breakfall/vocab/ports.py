@@ -1,4 +1,4 @@
-"""The Protocols that others implement: World, Environment, Agent, Toolbox, Clock, Recorder."""
+"""The Protocols that others implement: World, Environment, Agent, Toolbox, Clock, Recorder, StepSink."""
 
 from __future__ import annotations
 
@@ -175,4 +175,12 @@ class Recorder(Protocol):
 
     def episode(self, steps: Sequence[Step], end: EpisodeEnd) -> None:
         """Store one finished episode whole; when this returns, it survives a kill of the process."""
+        ...
+
+
+class StepSink(Protocol):
+    """Where single Steps go, one by one as they are made."""
+
+    def step(self, step: Step) -> None:
+        """Store one step. Called from several threads and tasks; a sink makes sure of its own order."""
         ...

@@ -8,9 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from breakfall.vocab.call import Answer
+from breakfall.vocab.expected import Expected, intent_of
 from breakfall.vocab.fault import Injection, Response, Scenario
 from breakfall.vocab.outcome import Outcome
 from breakfall.vocab.task import AppliedEffect, Verdict
+from breakfall.vocab.tool import Effect
 
 
 class VerificationStatus(StrEnum):
@@ -42,8 +44,36 @@ class Uncertainty(StrEnum):
     MISSING = "missing"
 
 
+class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an episode used, or one step of it: the model's work that led to the step, and the call."""
+
+    tool_calls: int = 0
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    """Of `tokens_in`, those that the provider read from its cache."""
+    tokens_out: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+
+
+class Blob(Struct, frozen=True, kw_only=True):
+    """A large value that stands whole beside the row; in the row, null or an empty text stands in its place."""
+
+    at: str
+    """JSON Pointer into the step's line, such as ``/observed_outcome/value``."""
+    digest: str
+    """SHA-256 of the value's JSON, in hex: the blob's name in the store."""
+    size_bytes: int
+    """Of the value's JSON, before compression."""
+
+
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", tag_field="line"):
-    """One attempt, whoever made it. Seconds are the episode's own clock, which starts at 0."""
+    """One attempt, whoever made it. Seconds are the episode's own clock, which starts at 0.
+
+    The four fields without which a step is none: `expected_outcome`, `observed_outcome`, `verification`,
+    `uncertainty_signal`. A bench's lines hold no wall time, so the same seed gives the same bytes.
+    """
 
     episode: str
     n: int
@@ -62,7 +92,7 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", ta
     at_s: float
     took_s: float = 0.0
     key: str | None = None
-    expected_outcome: str
+    expected_outcome: str | Expected
     observed_outcome: Outcome
     verification: Verification
     uncertainty_signal: Uncertainty
@@ -70,6 +100,33 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", ta
     executed: bool = True
     injection: Injection | None = None
     effects: tuple[AppliedEffect, ...] = ()
+    effect: Effect | None = None
+    """What the call does to the world; None where nobody said."""
+    run: str = ""
+    """What the episode belongs to, such as a conversation; "" where it stands alone."""
+    parent: int | None = None
+    """`Step.n` of the step inside which this one was made."""
+    parent_episode: str = ""
+    """The episode of `parent`, where it is another one: the caller of a sub-agent."""
+    agent: str = ""
+    agent_version: str = ""
+    unix_s: float | None = None
+    """When it began, in seconds since 1970; None in a bench."""
+    size_bytes: int | None = None
+    """Of the answer as it came, where known."""
+    cost: Cost | None = None
+    """None where nobody said; a `Cost` of zeros says that it cost nothing."""
+    blobs: tuple[Blob, ...] = ()
+    scrubbed: tuple[str, ...] = ()
+    """JSON Pointers into this line: where secrets were taken out before it was written."""
+    incomplete: tuple[str, ...] = ()
+    """Which of the four fields an imported step came without; what stands in them claims nothing."""
+
+    @property
+    def intent(self) -> str:
+        """What the step was for, the same for all steps of the same kind: what cost and errors are grouped by."""
+        expected = self.expected_outcome
+        return intent_of(expected) if isinstance(expected, str) else expected.intent
 
 
 class Ending(StrEnum):
@@ -98,18 +155,6 @@ class EpisodeKey(Struct, frozen=True, kw_only=True, order=True):
         return f"{self.world}/{self.condition}/{self.scenario}/{self.task}/{self.seed}/{self.agent}"
 
 
-class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an episode used."""
-
-    tool_calls: int = 0
-    model_calls: int = 0
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
-    usd: float = 0.0
-
-
 class EpisodeEnd(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="end", tag_field="line"):
     """The last line of an episode: it is complete only if this line is there."""
 
@@ -122,6 +167,8 @@ class EpisodeEnd(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="end
     blockaded: tuple[str, ...] = ()
     cost: Cost = Cost()
     error: str = ""
+    scrubbed: tuple[str, ...] = ()
+    """JSON Pointers into this line: where secrets were taken out before it was written."""
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, tag="not_applicable", tag_field="line"):
