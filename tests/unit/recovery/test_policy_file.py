@@ -1,5 +1,7 @@
 """A policy file is read strictly: what it says is taken, and what is wrong is named by its path."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -126,3 +128,10 @@ def test_every_number_is_in_range_or_refused(info: msgspec.structs.FieldInfo, va
         return
     assert getattr(policy, info.name) == value
     assert 0 <= value < float("inf")
+
+
+def test_the_documented_file_is_read() -> None:
+    """The file that docs/handoff.md shows is a policy."""
+    page = (Path(__file__).parents[3] / "docs" / "handoff.md").read_text(encoding="utf-8")
+    policy = load(page.split("```toml\n")[1].split("```")[0], "mine.toml")
+    assert (policy.attempts, policy.storm, policy.costs.person, policy.persistence["timeout"]) == (5, None, 200.0, 0.5)
