@@ -27,6 +27,9 @@ def _persistence() -> dict[str, float]:
         FaultKind.MALFORMED_RESPONSE.value: 0.3,
         FaultKind.AUTH_ERROR.value: 0.9,
         FaultKind.SCHEMA_DRIFT.value: 0.9,
+        FaultKind.PARTIAL_DATA.value: 0.2,
+        FaultKind.STALE_VALUE.value: 0.2,
+        FaultKind.FACTUAL_ERROR.value: 0.3,
     }
 
 

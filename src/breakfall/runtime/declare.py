@@ -11,7 +11,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import msgspec
 
 from breakfall.errors import UsageError
+from breakfall.recovery.expectations import Expectation
 from breakfall.vocab import Effect, Granularity, Idempotency, IdempotencyKind, Path, Reader, Tool
+from breakfall.vocab.schema import ArgumentSchema
 from breakfall.vocab.tool import Judge, MapArguments, MapValue, same_arguments, same_value
 
 P = ParamSpec("P")
@@ -23,8 +25,12 @@ _PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 class Declared(Generic[P, R]):
     """A function declared as a tool. Calling it calls the function itself, unguarded; a `Toolbox` guards it."""
 
-    def __init__(self, function: Callable[P, R], spec: Tool, *, timeout_s: float | None) -> None:
+    def __init__(
+        self, function: Callable[P, R], spec: Tool, *, timeout_s: float | None, expect: Sequence[Expectation] = ()
+    ) -> None:
         functools.update_wrapper(self, function)
+        self.expect = tuple(expect)
+        self.returns = ArgumentSchema(spec.returns) if spec.returns else None
         self.function = function
         self.spec = spec
         self.timeout_s = timeout_s
@@ -89,6 +95,8 @@ def tool(
     idempotency: Idempotency | None = None,
     timeout_s: float | None = None,
     cost_usd: float = 0.0,
+    returns: dict[str, Any] | None = None,
+    expect: Sequence[Expectation] = (),
 ) -> Callable[[Callable[P, R]], Declared[P, R]]:
     """Declare a function as a tool.
 
@@ -102,6 +110,9 @@ def tool(
             twice.
         timeout_s: After so many seconds the call counts as timed out. A late result is kept and settles the call.
         cost_usd: What one call costs.
+        returns: JSON Schema of what it returns; an answer that does not fit counts as malformed.
+        expect: What must hold of an answer, such as `fresh(…)` or `adds_up(…)` of `breakfall.recovery.expectations`;
+            an answer of which it does not hold counts as the silent fault that it shows.
 
     Raises:
         UsageError: The declaration contradicts itself or the function.
@@ -125,6 +136,7 @@ def tool(
             name=title,
             description=inspect.getdoc(function) or "",
             parameters=_parameters(function),
+            returns=returns or {},
             effect=kind,
             fault_domain=fault_domain or title,
             paths=tuple(paths),
@@ -133,7 +145,10 @@ def tool(
             timeout_s=timeout_s if timeout_s is not None else 0.0,
             cost_usd=cost_usd,
         )
-        return Declared(function, spec, timeout_s=timeout_s)
+        try:
+            return Declared(function, spec, timeout_s=timeout_s, expect=expect)
+        except ValueError as error:
+            raise UsageError(f"tool {title!r}: `returns` is {error}") from None
 
     return declare
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import anyio.to_thread
 
-from breakfall.runtime.boundary import failed_from
+from breakfall.runtime.boundary import failed_from, outcome_of
 from breakfall.runtime.clock import SystemClock, VirtualClock
 from breakfall.runtime.declare import Declared
 from breakfall.runtime.run import Run
@@ -32,34 +32,36 @@ class Dispatch:
 
     def once(self, run: Run, declared: Declared[Any, Any], want: Attempt) -> Done:
         """Make one attempt with a sync function; with a timeout it runs in a thread."""
-        late = self._prepare(run, want)
+        late = self._prepare(run, declared, want)
         sent_s = self._clock.now()
         outcome: Outcome
         error: Exception | None = None
         try:
             if declared.timeout_s is None:
-                outcome = Ok(value=declared.run(want.call.arguments))
+                outcome = self._read(declared, want, declared.run(want.call.arguments))
             else:
                 outcome = self._in_thread(declared, want.call.arguments, declared.timeout_s, late)
+                outcome = self._read(declared, want, outcome.value) if isinstance(outcome, Ok) else outcome
         except Exception as raised:
             outcome, error = failed_from(raised, now_s=sent_s), raised
         return run.came_back(want, outcome, error, sent_s)
 
     async def aonce(self, run: Run, declared: Declared[Any, Any], want: Attempt) -> Done:
         """Make one attempt; an async function with a timeout runs as a task of its own, a sync one in a thread."""
-        late = self._prepare(run, want)
+        late = self._prepare(run, declared, want)
         sent_s = self._clock.now()
         arguments = want.call.arguments
         outcome: Outcome
         error: Exception | None = None
         try:
             if declared.is_async and declared.timeout_s is None:
-                outcome = Ok(value=await declared.run(arguments))
+                outcome = self._read(declared, want, await declared.run(arguments))
             elif declared.is_async:
                 outcome = await self._as_task(declared, arguments, declared.timeout_s or 0.0, late)
+                outcome = self._read(declared, want, outcome.value) if isinstance(outcome, Ok) else outcome
             else:
                 called = contextvars.copy_context().run
-                outcome = Ok(value=await anyio.to_thread.run_sync(called, declared.run, arguments))
+                outcome = self._read(declared, want, await anyio.to_thread.run_sync(called, declared.run, arguments))
         except Exception as raised:
             outcome, error = failed_from(raised, now_s=sent_s), raised
         return run.came_back(want, outcome, error, sent_s)
@@ -69,7 +71,18 @@ class Dispatch:
         if self._pool is not None:
             self._pool.shutdown(wait=True)
 
-    def _prepare(self, run: Run, want: Attempt) -> _Late:
+    def _read(self, declared: Declared[Any, Any], want: Attempt, value: Any) -> Outcome:
+        """Read what came back: a body may say error under a 200, and a value may be one that cannot be right."""
+        return outcome_of(
+            value,
+            schema=declared.returns,
+            expect=declared.expect,
+            arguments=want.call.arguments,
+            now_s=self._clock.now(),
+            writes=declared.spec.writes,
+        )
+
+    def _prepare(self, run: Run, declared: Declared[Any, Any], want: Attempt) -> _Late:
         """Let the attempt out, and say what to do with its result if it comes late."""
         claim = run.going_out(want)
         sent_s = self._clock.now()
@@ -78,7 +91,7 @@ class Dispatch:
             error = None if ended.cancelled() else ended.exception()
             if ended.cancelled() or (error is not None and not isinstance(error, Exception)):
                 return
-            outcome = Ok(value=ended.result()) if error is None else failed_from(error, now_s=sent_s)
+            outcome = self._read(declared, want, ended.result()) if error is None else failed_from(error, now_s=sent_s)
             run.came_late(want, claim, Done(outcome, sent_s, self._clock.now()))
 
         return late

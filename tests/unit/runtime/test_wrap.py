@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from breakfall.errors import UsageError
+from breakfall.recovery.expectations import counts
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.declare import Declared, key, look_up, natural, tool, via
 from breakfall.runtime.journal import State, open_journal
@@ -425,3 +426,40 @@ def test_bad_toolboxes_are_named() -> None:
         Toolbox(orders, place, declared(shop)[0])
     with pytest.raises(UsageError, match="no policy 'balancd'; did you mean 'balanced'"):
         Toolbox(orders, place, policy="balancd")
+
+
+def test_an_error_under_a_200_is_a_failure() -> None:
+    """A body that says error is no value, whatever the status said."""
+
+    @tool("read")
+    def read() -> dict[str, Any]:
+        return {"error": {"code": "not_found", "message": "no such order"}}
+
+    outcome = Toolbox(read, clock=patient()).call(read, {})
+    assert isinstance(outcome, Failed)
+    assert "no such order" in outcome.message
+
+
+def test_a_stale_answer_is_read_again() -> None:
+    """An answer that breaks a declared expectation is not passed on; a fresh one is."""
+    clock = patient()
+    ages = iter([100.0, 1.0])
+
+    @tool("read", expect=[counts("/count", "/items")])
+    def read() -> dict[str, Any]:
+        return {"count": 2, "items": ["a"] if next(ages) > 50 else ["a", "b"]}
+
+    assert Toolbox(read, clock=clock).call(read, {}) == Ok(value={"count": 2, "items": ["a", "b"]})
+
+
+def test_output_schema_is_held() -> None:
+    """An answer that does not fit the declared schema is no value; a schema that is none is refused at once."""
+
+    @tool("read", returns={"type": "object", "required": ["id"]})
+    def read() -> dict[str, Any]:
+        return {}
+
+    outcome = Toolbox(read, clock=patient()).call(read, {})
+    assert isinstance(outcome, Failed)
+    with pytest.raises(UsageError, match="`returns` is not a JSON Schema"):
+        tool("read", returns={"type": "objekt"})(lambda: None)
