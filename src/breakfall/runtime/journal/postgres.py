@@ -12,7 +12,7 @@ from typing import Any
 
 from breakfall.errors import StoreError, UsageError
 from breakfall.runtime.journal.entry import Entry, Owner, State
-from breakfall.runtime.journal.store import FORMAT, HOST, Rule, T, conditions, decode, encode
+from breakfall.runtime.journal.store import FORMAT, HOST, Rule, T, check_usable, conditions, decode, encode
 
 try:
     import psycopg
@@ -87,6 +87,7 @@ class PostgresStore:
         self._busy_s = busy_s
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._closed = False
         self._connection: psycopg.Connection | None = None
         self._me: Owner | None = None
         with self._explained():
@@ -141,17 +142,14 @@ class PostgresStore:
         if self._pid != os.getpid():
             return  # a forked child's copy: the session is the parent's
         with self._lock:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
 
     @contextmanager
     def _used(self) -> Iterator[None]:
         """Hold the session for one thread, and explain what goes wrong meanwhile."""
-        if self._pid != os.getpid():
-            raise UsageError(
-                f"{self.name}: this journal was opened by process {self._pid} and is used in its forked child "
-                f"{os.getpid()}; open it again in the child"
-            )
+        check_usable(self.name, self._pid, self._closed)
         with self._lock, self._explained():
             yield
 

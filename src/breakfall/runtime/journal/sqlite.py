@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from breakfall.errors import StoreError, UsageError
+from breakfall.errors import StoreError
 from breakfall.runtime.journal.entry import Entry, Owner, State
 from breakfall.runtime.journal.owner import Life, lives
-from breakfall.runtime.journal.store import FORMAT, Rule, T, conditions, decode, encode
+from breakfall.runtime.journal.store import FORMAT, Rule, T, check_usable, conditions, decode, encode
 
 _APPLICATION = 0x42464A4C  # "BFJL"
 _TABLES = (
@@ -50,6 +50,7 @@ class SqliteStore:
         self._busy_s = busy_s
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._closed = False
         self._life: Life | None = None
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +115,7 @@ class SqliteStore:
         if self._pid != os.getpid():
             return  # a forked child's copy: the connection and the lock are the parent's
         with self._lock:
+            self._closed = True
             self._connection.close()
             if self._life is not None:
                 self._life.end()
@@ -125,11 +127,7 @@ class SqliteStore:
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         """Hold the connection for one thread, and explain what goes wrong meanwhile."""
-        if self._pid != os.getpid():
-            raise UsageError(
-                f"{self.name}: this journal was opened by process {self._pid} and is used in its forked child "
-                f"{os.getpid()}; open it again in the child"
-            )
+        check_usable(self.name, self._pid, self._closed)
         with self._lock, self._explained():
             yield self._connection
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from breakfall.errors import StoreError
+from breakfall.errors import StoreError, UsageError
 from breakfall.runtime.journal.entry import Entry, Owner, State
 
 T = TypeVar("T")
@@ -85,6 +86,21 @@ def decode(body: str, name: str, key: str) -> Entry:
             f"{name}: entry {key!r} is damaged: {error}. Restore the journal from a copy, or resolve that operation "
             "by hand and start a new journal"
         ) from None
+
+
+def check_usable(name: str, pid: int, closed: bool) -> None:
+    """Refuse a store that was closed, or that a forked child has from its parent.
+
+    Raises:
+        UsageError: It is.
+    """
+    if pid != os.getpid():
+        raise UsageError(
+            f"{name}: this journal was opened by process {pid} and is used in its forked child {os.getpid()}; open it "
+            "again in the child"
+        )
+    if closed:
+        raise UsageError(f"{name}: this journal was closed; open it again")
 
 
 def conditions(
