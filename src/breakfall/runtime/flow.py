@@ -53,7 +53,7 @@ def call_flow(
         What must be done; see `breakfall.runtime.wants` for what answers what.
 
     Returns:
-        The call's outcome; for a failure `task.stopped` says why it was given up.
+        The call's outcome; for a failure `task.stops` says why it was given up.
     """
     tool = task.tools.get(call.tool)
     if operation is not None and operation.write is not None:
@@ -61,14 +61,12 @@ def call_flow(
     case = _Case(call, tool, task, operation, now_s)
     if task.retries is not None:
         task.retries.earn()
-    ended = case.opening()
-    if ended is not None:
-        return ended
-    if unsettled_since_s is not None:
-        case.inherit(unsettled_since_s)
+    if case.inherits(unsettled_since_s):
         outcome = yield from _recover(case)
-        if outcome is not None:
-            return outcome
+    else:
+        outcome = case.opening()
+    if outcome is not None:
+        return outcome
     while True:
         reply = yield case.attempt()
         if type(reply) is not Done:
@@ -115,25 +113,55 @@ class _Case:
             return None
         kind = task.storm(tool.name)
         if kind is not None:
-            task.stopped = f"{tool.name} keeps failing with {kind}, however it is called"
-            return Failed(message=task.stopped, kind=_KINDS.get(kind), native=kind not in _KINDS)
+            reason = task.stops[self.call.id] = f"{tool.name} keeps failing with {kind}, however it is called"
+            return Failed(message=reason, kind=_KINDS.get(kind), native=kind not in _KINDS)
         if task.known_shut(tool.name, self.now_s):
             path = next(iter(self.open_paths()), None)
             if path is None:
-                task.stopped = f"{tool.name} is known to be shut and no other path is open"
-                return Failed(message=task.stopped, kind=FaultKind.SERVER_ERROR)
+                reason = task.stops[self.call.id] = f"{tool.name} is known to be shut and no other path is open"
+                return Failed(message=reason, kind=FaultKind.SERVER_ERROR)
             self.switch(path)
         return None
 
-    def inherit(self, sent_s: float) -> None:
-        """Take over a write of which an earlier process never learned what became of it."""
-        self.first_sent_s = sent_s
+    def inherits(self, since_s: float | None) -> bool:
+        """Take over a write that an earlier call, or an earlier process, sent without learning what became of it."""
+        operation = self.operation
+        if since_s is None and operation is not None and self.task.policy.verify:
+            since_s = operation.open_since_s
+            if since_s is not None and operation.open_path is not None:
+                self.switch(operation.open_path)
+        if since_s is None:
+            return False
+        self.first_sent_s = since_s
         self.unsettled = True
         self.last = Failed(
-            message="an earlier run sent this and never learned what became of it",
+            message="this was sent before, and nobody learned what became of it",
             kind=FaultKind.TIMEOUT,
             applied=Applied.UNKNOWN,
         )
+        return True
+
+    def give_up(self, failed: Failed, reason: str) -> Failed:
+        """End the call as failed; an operation that nobody knows the outcome of stays open for the next call."""
+        self.task.stops[self.call.id] = reason
+        if not self.unsettled:
+            return failed
+        if self.operation is not None:
+            self.operation.open_since_s = self.first_sent_s
+            self.operation.open_path = self.path
+            self.operation.open_calls.append(self.call.id)
+        return replace(failed, applied=Applied.UNKNOWN)
+
+    def settle(self, *, applied: bool) -> None:
+        """Note what became of the write, for this call and those that left it open."""
+        settled, operation = self.task.settled, self.operation
+        settled[self.call.id] = applied
+        if operation is not None:
+            for call in operation.open_calls:
+                settled[call] = applied
+            operation.open_since_s, operation.open_path, operation.open_calls = None, None, []
+        if not applied:
+            self.unsettled, self.looked_up = False, True
 
     def attempt(self) -> Attempt:
         """Describe the next attempt."""
@@ -289,18 +317,16 @@ def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
             case Verify(reader=reader):
                 settlement = yield from _look_up(case, reader, tool)
                 if settlement.applied is Applied.YES:
-                    case.task.settled[case.call.id] = True
+                    case.settle(applied=True)
                     return case.finish(Ok(value=settlement.value))
                 if failed.native and not case.unsettled:
                     return failed
             case Ask(question=question):
                 said = yield Question(question)
                 if not said:
-                    case.task.stopped = f"nobody answered: {question}"
-                    return failed
+                    return case.give_up(failed, f"nobody answered: {question}")
             case Stop(reason=reason):
-                case.task.stopped = reason
-                return replace(failed, applied=Applied.UNKNOWN) if case.unsettled else failed
+                return case.give_up(failed, reason)
             case _:
                 assert_never(directive)
 
@@ -330,8 +356,8 @@ def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, 
             return settlement
         agreed = agreed + 1 if settlement.applied is Applied.NO else 0
         if agreed >= task.policy.agreeing:
-            task.settled[case.call.id] = False
-            case.unsettled, case.looked_up, case.lookups = False, True, 0
+            case.settle(applied=False)
+            case.lookups = 0
             return settlement
     case.lookups = task.policy.lookups
     return Settlement(applied=Applied.UNKNOWN, evidence="the look-ups do not tell")
@@ -342,8 +368,8 @@ def _settled_late(case: _Case, late: Done) -> Settlement:
     outcome = late.outcome
     if isinstance(outcome, Ok):
         return Settlement(applied=Applied.YES, value=outcome.value, evidence="the answer came late")
-    case.task.settled[case.call.id] = False
-    case.unsettled, case.looked_up, case.last = False, True, outcome
+    case.settle(applied=False)
+    case.last = outcome
     return Settlement(applied=Applied.NO, evidence="the refusal came late")
 
 

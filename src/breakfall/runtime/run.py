@@ -126,7 +126,7 @@ class Run:
     def replayed(self, opening: Opening, outcome: Outcome, declared: Declared[Any, Any]) -> Outcome:
         """Take what the journal answered instead of letting the write out."""
         if isinstance(outcome, Failed):
-            self.state.stopped = outcome.message
+            self.state.stops[opening.call.id] = outcome.message
             return outcome
         value = declared.restored(outcome.value)
         if opening.operation is not None:

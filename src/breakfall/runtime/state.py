@@ -15,7 +15,7 @@ from breakfall.recovery.breaker import Breaker
 from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import Policy
 from breakfall.seeds import address, uniforms
-from breakfall.vocab import Belief, Call, Failed, IdempotencyKind, Tool
+from breakfall.vocab import Belief, Call, Failed, IdempotencyKind, Path, Tool
 
 _SHUT_AFTER = 3
 """Failures in a row after which a path counts as shut for the calls to come."""
@@ -33,6 +33,12 @@ class Operation(Struct, kw_only=True):
     write: int | None = None
     """Which of the task's successful writes its last success was; None before it succeeded."""
     turn: int = 0
+    open_since_s: float | None = None
+    """When an attempt went out of which nobody knows what became of it; None once that is settled."""
+    open_path: Path | None = None
+    """The path that it took, if not the original one."""
+    open_calls: list[str] = msgspec.field(default_factory=list)
+    """The calls that ended without knowing."""
 
 
 class TaskState(Struct, kw_only=True):
@@ -50,8 +56,8 @@ class TaskState(Struct, kw_only=True):
     breakers: dict[str, Breaker] = msgspec.field(default_factory=dict)
     settled: dict[str, bool] = msgspec.field(default_factory=dict)
     """Call id -> whether a look-up said that its write was applied."""
-    stopped: str | None = None
-    """The reason of the last `Stop`."""
+    stops: dict[str, str] = msgspec.field(default_factory=dict)
+    """Call id -> why recovery gave it up; whoever reads a reason takes it out."""
     draws: int = 0
     turn: int = 0
     operations: dict[str, Operation] = msgspec.field(default_factory=dict)

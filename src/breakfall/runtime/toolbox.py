@@ -119,11 +119,6 @@ class EpisodeToolbox:
         """The id of the last call."""
         return f"c{self._calls}"
 
-    @property
-    def stopped(self) -> str | None:
-        """Why recovery gave up its last failed call, if it did."""
-        return self._state.stopped
-
     async def call(
         self,
         tool: str,

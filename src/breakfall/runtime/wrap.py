@@ -299,7 +299,7 @@ def _raise(run: Run, opening: Opening, failed: Failed) -> Any:
     cause = run.errors.pop(opening.call.id, None)
     if failed.native and cause is not None:
         raise cause
-    reason = run.state.stopped or failed.message
+    reason = run.state.stops.pop(opening.call.id, failed.message)
     raise CallStopped(reason, failed, run.handoff(reason)) from cause
 
 

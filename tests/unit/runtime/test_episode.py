@@ -174,6 +174,24 @@ def test_records_cannot_be_changed_by_the_agent(setup_of: SetupOf) -> None:
     assert steps[0].observed_outcome == Ok(value={"total": 5})
 
 
+class Insists:
+    """Sends the same write again and again until it is answered."""
+
+    async def run(self, task: Task, toolbox: Toolbox) -> Answer:
+        for _ in range(9):
+            if isinstance(await toolbox.call("add", {"n": 5}), Ok):
+                break
+        return Answer()
+
+
+def test_an_agent_of_ones_own_is_not_protected(setup_of: SetupOf) -> None:
+    """Each call of an agent that recovers by itself is one attempt: what it repeats is sent, and may happen twice."""
+    lossy = load('base = "clean"\nmax_total = 9\n[tools.add]\nserver_error = 1.0\n', "lossy.toml")
+    ran = [run(setup_of(agent=Insists(), policy=GIVE_UP, profile=lossy, seed=seed)) for seed in range(20)]
+    assert all(len(steps) == 3 for steps, _ in ran)
+    assert any(end.verdict.duplicate_effects for _, end in ran)
+
+
 def test_world_that_raises_is_recorded(setup_of: SetupOf) -> None:
     """A tool that raises ends the episode as the world's error, with its steps kept."""
 

@@ -200,3 +200,37 @@ def test_no_retry_without_budget() -> None:
     world = World({"look": lambda a: Failed(message="", status=500)})
     world.call(state(retries=RetryBudget(share=0.0, burst=0.0, floor_per_s=0.0)), "look", {})
     assert len(world.sent) == 1
+
+
+def test_a_new_plan_does_not_send_again_what_is_open() -> None:
+    """A call that ended without knowing keeps its operation open: an equal call looks it up before it sends."""
+    said = ["unknown"]
+    world = World(
+        {
+            "put": lambda a: Failed(message="", exception="ReadTimeout"),
+            "look": lambda a: Ok(value={"seen": said[0]}),
+        }
+    )
+    task = state()
+    for _ in range(3):
+        outcome = world.call(task, "put", {"x": 1})
+        assert isinstance(outcome, Failed)
+        assert outcome.ambiguous
+    assert [tool for tool, _ in world.sent].count("put") == 1
+    said[0] = "yes"
+    assert world.call(task, "put", {"x": 1}) == Ok(value={"seen": "yes"})
+    assert [tool for tool, _ in world.sent].count("put") == 1
+    assert all(task.settled.values())
+    assert len(task.settled) == 4
+
+
+def test_what_is_open_and_was_not_applied_is_sent() -> None:
+    """Once the look-ups say "not applied", the equal call goes out."""
+    answers = iter([Failed(message="", exception="ReadTimeout"), Ok(value="sent")])
+    said = ["unknown"]
+    world = World({"put": lambda a: next(answers), "look": lambda a: Ok(value={"seen": said[0]})})
+    task = state()
+    world.call(task, "put", {"x": 1})
+    said[0] = "no"
+    assert world.call(task, "put", {"x": 1}) == Ok(value="sent")
+    assert [tool for tool, _ in world.sent].count("put") == 2
