@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,34 +10,16 @@ from msgspec import Struct
 _LONGEST = 200_000
 """A longer body is data, not an error's text."""
 
-_CODES = (
-    "code",
-    "Code",
-    "error_code",
-    "errorCode",
-    "errorType",
-    "status",
-    "statusCode",
-    "type",
-    "__type",
+_CODES = frozenset({
+    "code", "Code", "error", "error_code", "errorCode", "errorType", "status", "statusCode", "type", "__type", "reason",
+})  # fmt: skip
+_TEXTS = frozenset({
+    "message", "Message", "msg", "error", "detail", "title", "description", "error_description", "errorMessage", "text",
     "reason",
-    "name",
-)
-_TEXTS = (
-    "message",
-    "Message",
-    "msg",
-    "detail",
-    "title",
-    "description",
-    "error_description",
-    "errorMessage",
-    "text",
-    "reason",
-)
-_INNER = (
+})  # fmt: skip
+_INNER = frozenset({
     "error", "Error", "errors", "Errors", "detail", "details", "extensions", "fault", "Fault", "data", "content",
-)  # fmt: skip
+})  # fmt: skip
 _DEPTH = 4
 _ITEMS = 5
 
@@ -81,29 +62,33 @@ def said(value: Any) -> Said:
         return NOTHING
     codes: list[str | int] = []
     texts: list[str] = []
-    for part in _parts(value, _DEPTH):
-        for name in _CODES:
-            code = part.get(name)
-            if isinstance(code, str | int) and not isinstance(code, bool) and code != "":
-                codes.append(code)
-        error = part.get("error")
-        if isinstance(error, str) and error:
-            codes.append(error)
-            texts.append(error)
-        texts += [text for name in _TEXTS if isinstance(text := part.get(name), str) and text]
+    _collect(value, _DEPTH, codes, texts)
     return Said(tuple(codes), tuple(dict.fromkeys(texts)))
 
 
-def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """Walk the objects of an error body that may hold codes."""
-    if isinstance(value, dict):
-        yield value
-        if depth:
-            for name in _INNER:
-                yield from _parts(value.get(name), depth - 1)
-    elif isinstance(value, list) and depth:
+def _collect(value: Any, depth: int, codes: list[str | int], texts: list[str]) -> None:
+    """Walk the objects of an error body that may hold codes and texts."""
+    if isinstance(value, list):
         for item in value[:_ITEMS]:
-            yield from _parts(item, depth - 1)
+            if isinstance(item, dict):
+                _collect(item, depth, codes, texts)
+        return
+    inner = []
+    for name, part in value.items():
+        kind = type(part)
+        if kind is str:
+            if part and name in _CODES:
+                codes.append(part)
+            if part and name in _TEXTS:
+                texts.append(part)
+        elif kind is int:
+            if name in _CODES:
+                codes.append(part)
+        elif name in _INNER and (kind is dict or kind is list):
+            inner.append(part)
+    if depth:
+        for part in inner:
+            _collect(part, depth - 1, codes, texts)
 
 
 def error_in(value: Any, declared: frozenset[str] = frozenset()) -> str | None:

@@ -77,7 +77,7 @@ GROUPS = (
             ssl: SSLError[WRONG_VERSION_NUMBER] SSLError[CERTIFICATE_VERIFY_FAILED] SSLError[UNSUPPORTED_PROTOCOL]
             ssl: SSLError[UNKNOWN_PROTOCOL] SSLError[NO_PROTOCOLS_AVAILABLE] SSLError[HTTP_REQUEST]
             ssl: SSLError[SSLV3_ALERT_HANDSHAKE_FAILURE] SSLError[TLSV1_ALERT_PROTOCOL_VERSION]
-            ssl: SSLError[TLSV1_UNRECOGNIZED_NAME] SSLError[TLSV1_ALERT_INTERNAL_ERROR]
+            ssl: SSLError[TLSV1_UNRECOGNIZED_NAME]
             aiohttp: ClientConnectorSSLError ClientConnectorCertificateError ClientSSLError ServerFingerprintMismatch
         """),
     ),

@@ -99,22 +99,38 @@ FORBIDDEN = re.compile(
     r"permissions?\b|not (?:authori[sz]ed|permitted)|not allowed to access|\bscopes?\b|log ?in\b|sign ?in\b"
 )
 """On a 403 these, too, speak of credentials."""
-DRIFT = re.compile(
+_DRIFT = re.compile(
     r"\brenamed\b|schema[ _-](?:has |was )?(?:changed?|drift|mismatch|outdated|version)|no longer (?:accept|support)"
     r"|now required|deprecated|api[ _-]?version|version[^.;\n]{0,40}(?:not supported|unsupported|retired|sunset)"
     r"|unsupported (?:api )?version"
     rf"|(?:unknown|unrecogni[sz]ed|unexpected|extra|undefined|unsupported|additional|no such) (?:\w+ ){{0,2}}{_NAME}\b"
-    r"|additional properties|required property"
-    rf"|\b{_NAME}\b[^.;,\n]{{0,40}}?\b(?:unknown|unexpected|unrecogni[sz]ed|not recogni[sz]ed|does ?n[o']t exist"
+    rf"|\b{_NAME}\b[^.:;,\n]{{0,40}}?\b(?:unknown|unexpected|unrecogni[sz]ed|not recogni[sz]ed|does ?n[o']t exist"
     r"|not (?:supported|permitted|allowed)(?! to))\b"
     rf"|missing (?:\w+ ){{0,3}}{_NAME}\b|required {_NAME}\b"
     rf"|\b{_NAME}\b[^.;,\n]{{0,60}}?\b(?:is|are|was) (?:now )?(?:required|missing)\b"
     r"|\bfield required\b|extra inputs? (?:is|are) not permitted|unexpected keyword argument"
-    r"|cannot query field|is not defined by type"
+    r"|cannot query field|cannot find field|is not defined by type"
     r"|cannot (?:get|post|put|patch|delete) /|(?:unknown|no such) (?:endpoint|method|operation|action|tool)\b"
     r"|(?:endpoint|operation)\b[^.;\n]{0,40}(?:not found|does not exist|removed|retired|discontinued)"
 )
-"""The form of the call has changed: names, versions, endpoints. A wrong *value* is the tool's own refusal."""
+"""The form of the call has changed: names, versions, endpoints. A wrong *value*, and a
+JSON Schema validator's verdict on arguments, is the tool's own refusal: whoever called can mend it."""
+_DRIFT_HINTS = (
+    "renamed", "schema", "no longer", "required", "deprecated", "version", "unknown", "unexpected", "recogni", "extra ",
+    "undefined", "support", "additional ", "no such", "exist", "permitted", "allowed", "missing", "cannot ", "defined",
+    "not found", "removed", "retired", "discontinued",
+)  # fmt: skip
+"""Every sign of drift holds one of these; looking for them first is ten times as fast."""
+
+
+def drift(text: str) -> str | None:
+    """Find a sign that the form of the call has changed, in lower-case text."""
+    if not any(hint in text for hint in _DRIFT_HINTS):
+        return None
+    found = _DRIFT.search(text)
+    return None if found is None else found[0]
+
+
 IN_PROGRESS = re.compile(r"in[ -]progress|being processed|still processing|concurrent|another request|in[ -]flight")
 IDEMPOTENCY = re.compile(r"idempoten")
 LOGIN_PAGE = re.compile(r"type=[\"']?password|sign[ -]?in|log[ -]?in")
@@ -142,13 +158,24 @@ def status_in(text: str) -> int | None:
     return None if found is None else int(found[1])
 
 
+def by_refusal(text: str) -> Diagnosis | None:
+    """Read a refusal's text, in lower case; None: it gives a reason of its own."""
+    rate = RATE.search(text)
+    if rate is not None:
+        return Diagnosis(FaultKind.RATE_LIMIT, f"the body says {rate[0]!r}")
+    word = drift(text)
+    if word is not None:
+        return Diagnosis(FaultKind.SCHEMA_DRIFT, f"the body says {word!r}")
+    auth = AUTH.search(text)
+    return None if auth is None else Diagnosis(FaultKind.AUTH_ERROR, f"the body says {auth[0]!r}")
+
+
 _WORDING = (
     (RATE, FaultKind.RATE_LIMIT, True, False),
     (AUTH, FaultKind.AUTH_ERROR, True, False),
     (_REFUSED, FaultKind.SERVER_ERROR, False, False),
     (_TIMEOUT, FaultKind.TIMEOUT, True, True),
     (_BROKEN, FaultKind.SERVER_ERROR, True, True),
-    (DRIFT, FaultKind.SCHEMA_DRIFT, True, False),
 )
 
 
@@ -158,4 +185,5 @@ def by_wording(text: str) -> Diagnosis | None:
         found = pattern.search(text)
         if found is not None:
             return Diagnosis(kind, f"the error says {found[0]!r}", sent, in_doubt)
-    return None
+    word = drift(text)
+    return None if word is None else Diagnosis(FaultKind.SCHEMA_DRIFT, f"the error says {word!r}")

@@ -14,6 +14,10 @@ _SCANNED = 20_000
 """How much of a body's text is searched for wording."""
 
 
+_URL = re.compile(r"https?://\S+")
+"""What an address says is the caller's own."""
+
+
 def _plain() -> dict[int, Diagnosis]:
     groups = (
         (FaultKind.AUTH_ERROR, "the credentials are refused", True, False, (401, 407, 419, 440, 498, 511)),
@@ -82,25 +86,17 @@ def _refusal(failed: Failed, status: int) -> Diagnosis:
         found = _coded(failed, code)
         if found is not None and found.kind not in (None, FaultKind.SERVER_ERROR if found.in_doubt else None):
             return Diagnosis(found.kind, f"{evidence}, and {found.evidence}", in_doubt=found.in_doubt)
-    text = (failed.message if body is None else body)[:_SCANNED].lower()
+    text = (_URL.sub("", failed.message) if body is None else body)[:_SCANNED].lower()
     if status == 403:
         return _forbidden(failed, said, text)
     if status == 409 and signs.IDEMPOTENCY.search(text) and signs.IN_PROGRESS.search(text):
         return Diagnosis(FaultKind.SERVER_ERROR, f"{evidence}: the same request is still at work", in_doubt=True)
     if header(failed.headers, "sunset") or (status == 410 and header(failed.headers, "deprecation")):
         return Diagnosis(FaultKind.SCHEMA_DRIFT, f"{evidence}, and the headers say that the interface is retired")
-    for pattern, kind in _SAID_BY_4XX:
-        word = pattern.search(text)
-        if word is not None:
-            return Diagnosis(kind, f"{evidence}, and the body says {word[0]!r}")
+    found = signs.by_refusal(text)
+    if found is not None:
+        return Diagnosis(found.kind, f"{evidence}, and {found.evidence}")
     return Diagnosis(None, f"{evidence}: the tool's own refusal")
-
-
-_SAID_BY_4XX = (
-    (signs.RATE, FaultKind.RATE_LIMIT),
-    (signs.DRIFT, FaultKind.SCHEMA_DRIFT),
-    (signs.AUTH, FaultKind.AUTH_ERROR),
-)
 
 
 def _forbidden(failed: Failed, said: bodies.Said, text: str) -> Diagnosis:
@@ -163,7 +159,7 @@ def _coded(failed: Failed, code: str | int) -> Diagnosis | None:
     if isinstance(code, str) and not code.lstrip("-").isdecimal():
         return signs.by_code(code)
     number = int(code)
-    if 400 <= number <= 599 and failed.status is None:
+    if 400 <= number <= 599 and (failed.status is None or failed.status < 300):
         return by_status(failed, number)
     return signs.by_rpc(number)
 
