@@ -8,6 +8,7 @@ import typer
 
 import breakfall
 from breakfall.cli.bench import bench
+from breakfall.cli.journal import journal
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 app.command()(bench)
 app.command()(show)
 app.command()(repro)
+app.add_typer(journal, name="journal")
 
 
 def _version(asked: bool) -> None:
