@@ -15,7 +15,7 @@ test: $(VENV)/.test
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n auto
 
 # Installed by name and hash; our own package without resolving anything again.
