@@ -15,7 +15,7 @@ LOST = {FaultKind.TIMEOUT, FaultKind.SERVER_ERROR, FaultKind.MALFORMED_RESPONSE}
 
 @given(st.sampled_from(OBSERVABLE), st.sampled_from(Effect), st.integers(0, 10**6))
 def test_true_kind_is_told(kind: FaultKind, effect: Effect, seed: int) -> None:
-    """classify names the true kind of each observable fault, and what a lost answer leaves open."""
+    """Classify names the true kind of each observable fault, and what a lost answer leaves open."""
     properties = {name: {} for name in ARGUMENTS}
     schema = {"type": "object", "properties": properties, "required": ["order_id"]}
     tool = Tool(name="refund", description="", parameters=schema, effect=effect, fault_domain="billing")
