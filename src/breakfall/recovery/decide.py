@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from msgspec import Struct
 
 from breakfall.recovery.backoff import wait_s
@@ -49,6 +51,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     """What memory says: the probability that the first of `paths` answers."""
     retry_allowed: bool = True
     """Whether the budget of retries that tasks share has one left."""
+    window_left_s: float = inf
+    """How long the server will still know the key that an unsettled attempt carried."""
     jitter: float
     """A uniform number in [0, 1) that belongs to this attempt."""
     shut: frozenset[str] | None = None
@@ -67,7 +71,7 @@ def decide(policy: Policy, case: Situation) -> Directive:
         return Stop(reason="the task's call budget is used up")
     if policy.blind:
         return _wait(policy, case, "blind retry") if case.tries < policy.attempts else _stop(case)
-    if case.unsettled and not _key_honoured(case):
+    if case.unsettled and not _key_honoured(policy, case):
         return _settle(policy, case)
     again = _again(policy, case)
     if again is not None:
@@ -81,10 +85,12 @@ def decide(policy: Policy, case: Situation) -> Directive:
     return Switch(path=case.paths[0], why=f"{case.tool.name} is shut ({case.failed.failure_class})")
 
 
-def _key_honoured(case: Situation) -> bool:
+def _key_honoured(policy: Policy, case: Situation) -> bool:
     """Whether the server itself keeps a repeat of this write from happening twice."""
     kind = case.tool.idempotency.kind
-    return kind is IdempotencyKind.KEY or (kind is IdempotencyKind.NATURAL and case.tool.reader is None)
+    if kind is IdempotencyKind.KEY:
+        return _wait_s(policy, case) < case.window_left_s
+    return kind is IdempotencyKind.NATURAL and case.tool.reader is None
 
 
 _ORACLE_ATTEMPTS = 6

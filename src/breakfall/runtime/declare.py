@@ -177,7 +177,13 @@ def via(
     )
 
 
-def look_up(reader: Declared[Any, Any] | str, *, judge: Judge, arguments: MapArguments = same_arguments) -> Reader:
+def look_up(
+    reader: Declared[Any, Any] | str,
+    *,
+    judge: Judge,
+    arguments: MapArguments = same_arguments,
+    in_transit_s: float = 0.0,
+) -> Reader:
     """Name the read that tells what a write did.
 
     Args:
@@ -185,8 +191,10 @@ def look_up(reader: Declared[Any, Any] | str, *, judge: Judge, arguments: MapArg
         judge: (its value, arguments of the write, when the write was first sent, as seconds since 1970) -> a
             `Settlement`; `UNKNOWN` for a value that is stale or incomplete.
         arguments: (arguments of the write, context) -> arguments of the reader.
+        in_transit_s: How long after it was sent the write may still take effect, in a queue or a slow network: "not
+            applied" is not believed before.
     """
-    return Reader(tool=_name_of(reader), arguments=arguments, judge=judge)
+    return Reader(tool=_name_of(reader), arguments=arguments, judge=judge, in_transit_s=in_transit_s)
 
 
 def key(parameter: str, *, window_s: float | None = None) -> Idempotency:

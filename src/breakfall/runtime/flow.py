@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from math import inf
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from breakfall.recovery.classify import classify
 from breakfall.recovery.decide import Left, Situation, decide
 from breakfall.runtime.state import Operation, TaskState
-from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Sleep, Want
+from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Running, Sleep, Want
 from breakfall.vocab import (
     Applied,
     Ask,
@@ -83,8 +84,8 @@ class _Case:
     """The state of one call while it is being made."""
 
     __slots__ = (
-        "arguments", "call", "first_sent_s", "last", "looked_up", "lookups", "now_s", "operation", "original", "path",
-        "strategy", "taken", "task", "tool", "tries", "unsettled",
+        "arguments", "call", "doubts", "first_sent_s", "last", "last_sent_s", "looked_up", "lookups", "now_s",
+        "operation", "original", "path", "running", "strategy", "taken", "task", "tool", "tries", "unsettled",
     )  # fmt: skip
 
     def __init__(
@@ -102,8 +103,11 @@ class _Case:
         self.tries = 0
         self.lookups = 0
         self.unsettled = False
+        self.doubts = 0
+        self.running = False
         self.looked_up = False
         self.first_sent_s: float | None = None
+        self.last_sent_s = now_s
         self.last: Failed | None = None
 
     def opening(self) -> Outcome | None:
@@ -133,6 +137,7 @@ class _Case:
         if since_s is None:
             return False
         self.first_sent_s = since_s
+        self.doubts = operation.open_doubts if operation is not None and operation.open_doubts else _MANY
         self.unsettled = True
         self.last = Failed(
             message="this was sent before, and nobody learned what became of it",
@@ -149,6 +154,7 @@ class _Case:
         if self.operation is not None:
             self.operation.open_since_s = self.first_sent_s
             self.operation.open_path = self.path
+            self.operation.open_doubts = self.doubts
             self.operation.open_calls.append(self.call.id)
         return replace(failed, applied=Applied.UNKNOWN)
 
@@ -160,8 +166,9 @@ class _Case:
             for call in operation.open_calls:
                 settled[call] = applied
             operation.open_since_s, operation.open_path, operation.open_calls = None, None, []
+            operation.open_doubts = 0
         if not applied:
-            self.unsettled, self.looked_up = False, True
+            self.unsettled, self.looked_up, self.doubts = False, True, 0
 
     def attempt(self) -> Attempt:
         """Describe the next attempt."""
@@ -198,6 +205,8 @@ class _Case:
         self.looked_up = False
         if failed.ambiguous:
             self.unsettled = True
+            self.doubts += 1
+            self.last_sent_s = reply.sent_s
             task.settled.pop(self.call.id, None)
         return None
 
@@ -293,12 +302,33 @@ class _Case:
             retry_allowed=task.retries is None or task.retries.allows(self.now_s),
             jitter=task.jitter(),
             shut=task.shut,
+            window_left_s=self.window_left_s(tool),
         )
+
+    def window_left_s(self, tool: Tool) -> float:
+        """How long the server will still know the key of an unsettled attempt."""
+        window_s = tool.idempotency.window_s
+        if not self.unsettled or window_s is None or self.first_sent_s is None:
+            return inf
+        return self.first_sent_s + window_s - self.now_s
+
+    def may_still_land_s(self, reader: Reader) -> float:
+        """How long to wait before a reading of "not applied" can be believed; 0 if it can be now."""
+        on_its_way_s = self.last_sent_s + reader.in_transit_s - self.now_s
+        if not self.running:
+            return max(on_its_way_s, 0.0)
+        policy = self.task.policy
+        return max(on_its_way_s, min(policy.cap_s, policy.base_s * 2.0 ** (self.lookups - 1)))
 
 
 def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
     """Act on what `decide` says until the next attempt is due (returns None) or the call is over."""
     while True:
+        if case.unsettled:
+            answer = yield from _heard(case)
+            if answer is not None:
+                case.settle(applied=True)
+                return case.finish(answer)
         tool, failed = case.tool, case.last
         if tool is None or failed is None:
             raise TypeError("recovery needs a failed attempt")
@@ -334,15 +364,12 @@ def _recover(case: _Case) -> Generator[Want, Reply, Outcome | None]:
 def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, Settlement]:
     """Read what the write did. "Not applied" must be read several times in a row before it is believed."""
     task = case.task
-    late = yield Late(case.call.id)
-    if type(late) is Done and (isinstance(late.outcome, Ok) or not late.outcome.ambiguous):
-        return _settled_late(case, late)
     try:
         arguments = reader.arguments(case.arguments, case.call.context)
     except (LookupError, TypeError, ValueError):
         arguments = None
     agreed = 0
-    while case.lookups < task.policy.lookups and arguments is not None:
+    while case.lookups < task.policy.lookups and arguments is not None and task.calls_left > 0:
         case.lookups += 1
         probe = Call(
             id=case.call.id,
@@ -354,6 +381,17 @@ def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, 
         settlement = yield from _probe(probe, reader, case)
         if settlement.applied is Applied.YES:
             return settlement
+        wait_s = case.may_still_land_s(reader) if settlement.applied is Applied.NO else 0.0
+        if wait_s > 0:
+            if wait_s > task.deadline_s - case.now_s:
+                break
+            case.woke((yield Sleep(wait_s)))
+            answer = yield from _heard(case)
+            if answer is not None:
+                return Settlement(applied=Applied.YES, value=answer.value, evidence="the answer came late")
+            if not case.unsettled:
+                return Settlement(applied=Applied.NO, evidence="the refusal came late")
+            continue
         agreed = agreed + 1 if settlement.applied is Applied.NO else 0
         if agreed >= task.policy.agreeing:
             case.settle(applied=False)
@@ -363,15 +401,29 @@ def _look_up(case: _Case, reader: Reader, tool: Tool) -> Generator[Want, Reply, 
     return Settlement(applied=Applied.UNKNOWN, evidence="the look-ups do not tell")
 
 
-def _settled_late(case: _Case, late: Done) -> Settlement:
-    """Take the answer of an attempt that had timed out: it tells more than any look-up."""
-    outcome = late.outcome
-    if isinstance(outcome, Ok):
-        return Settlement(applied=Applied.YES, value=outcome.value, evidence="the answer came late")
-    case.settle(applied=False)
-    case.last = outcome
-    return Settlement(applied=Applied.NO, evidence="the refusal came late")
+def _heard(case: _Case) -> Generator[Want, Reply, Ok | None]:
+    """Hear out the attempts that had timed out: their answers tell more than any look-up.
 
+    A late refusal settles the write only if it is the last attempt of unknown outcome.
+    """
+    case.running = False
+    for call in (case.call.id, *(case.operation.open_calls if case.operation is not None else ())):
+        late = yield Late(call)
+        if type(late) is Running:
+            case.running = True
+        elif type(late) is Done:
+            if isinstance(late.outcome, Ok):
+                return late.outcome
+            if not late.outcome.ambiguous:
+                case.doubts -= 1
+                case.last = late.outcome
+    if not case.doubts:
+        case.settle(applied=False)
+    return None
+
+
+_MANY = 2**31
+"""Attempts in doubt of an earlier process: nobody knows how many, so that no refusal is the last."""
 
 _KINDS = {kind.value: kind for kind in FaultKind}
 

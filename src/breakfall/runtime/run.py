@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+import threading
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from breakfall.runtime.declare import Declared
 from breakfall.runtime.journal import Claim, Journal, Operation
 from breakfall.runtime.state import Operation as KnownOperation
 from breakfall.runtime.state import TaskState, operation_of
-from breakfall.runtime.wants import Attempt, Done
+from breakfall.runtime.wants import Attempt, Done, Running
 from breakfall.runtime.writes import JournalledWrite
 from breakfall.vocab import (
     Call,
@@ -79,7 +80,7 @@ class Run:
         self.state = state
         self.clock = clock
         self.errors: dict[str, BaseException] = {}
-        """Call id -> what its function raised last."""
+        """Call id -> what its function, not its reader, raised last."""
         self.late: dict[str, Done] = {}
         """Call id -> how an attempt ended that had timed out."""
         self._journal = journal
@@ -88,6 +89,8 @@ class Run:
         self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
         self._count = 0
         self._calls = 0
+        self._running: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     def open(self, declared: Declared[Any, Any], arguments: dict[str, Any], more: Mapping[str, Any]) -> Opening:
         """Name a call, and for a write its operation and key.
@@ -136,7 +139,9 @@ class Run:
         return Ok(value=value, replayed=True)
 
     def leave(self, opening: Opening, outcome: Outcome) -> None:
-        """Store how a journalled write ended."""
+        """Store how a journalled write ended, and forget what only a failure needs."""
+        if isinstance(outcome, Ok) and self.errors:
+            self.errors.pop(opening.call.id, None)
         write = self._writes.pop(opening.call.id, None)
         if write is not None:
             looked_up = opening.call.id in self.state.settled
@@ -144,7 +149,8 @@ class Run:
 
     def going_out(self, want: Attempt) -> Claim | None:
         """Let an attempt out: a write only once the journal holds its intent."""
-        write = self._writes.get(want.call.id) if not want.purpose else None
+        self.state.calls_left -= 1
+        write = self._writes.get(want.call.id) if self._writes and not want.purpose else None
         if write is None or want.tool is None:
             return None
         return write.going_out(want.call, want.tool, settled_no=self.state.settled.get(want.call.id) is False)
@@ -155,7 +161,7 @@ class Run:
         tool = want.tool
         if isinstance(outcome, Failed):
             outcome = classify(outcome, writes=tool is not None and tool.writes)
-        if error is not None:
+        if error is not None and not want.purpose:
             self.errors[want.call.id] = error
         write = self._writes.get(want.call.id) if self._writes and not want.purpose else None
         if write is not None:
@@ -164,16 +170,40 @@ class Run:
             self._record(want, outcome, sent_s, now_s)
         return Done(outcome, sent_s, now_s)
 
-    def came_late(self, want: Attempt, claim: Claim | None, done: Done) -> None:
+    def timed_out(self, want: Attempt) -> None:
+        """Note that an attempt runs on although its call no longer waits for it."""
+        with self._lock:
+            self._running[want.call.id] += 1
+
+    def ended(self, want: Attempt) -> None:
+        """Note that such an attempt has ended."""
+        with self._lock:
+            self._running[want.call.id] -= 1
+            if not self._running[want.call.id]:
+                del self._running[want.call.id]
+
+    def heard(self, call: str) -> Done | Running | None:
+        """Return the result of an attempt that had timed out, or that it still runs."""
+        late = self.late.pop(call, None)
+        return late if late is not None or call not in self._running else Running()
+
+    def came_late(self, want: Attempt, claim: Claim | None, outcome: Outcome, sent_s: float) -> None:
         """Keep the result of an attempt that had timed out: it settles what was unknown, even after the call ended."""
-        outcome = done.outcome
+        now_s = self.clock.now()
         if isinstance(outcome, Failed):
             outcome = classify(outcome, writes=want.tool is not None and want.tool.writes)
-        self.late[want.call.id] = Done(outcome, done.sent_s, done.now_s)
+        self.late[want.call.id] = Done(outcome, sent_s, now_s)
         if claim is not None and self._journal is not None and want.call.id not in self._writes:
             told = Ok(value=plain(outcome.value)) if isinstance(outcome, Ok) else outcome
             self._journal.finish(claim, told)
-        self._record(want, outcome, done.sent_s, done.now_s)
+        self._record(want, outcome, sent_s, now_s)
+
+    def spent(self, opening: Opening) -> Failed | None:
+        """Refuse a call for which the task's budget has no attempt left."""
+        if self.state.calls_left > 0:
+            return None
+        reason = self.state.stops[opening.call.id] = "the task's call budget is used up"
+        return Failed(message=reason, native=True)
 
     def handoff(self, reason: str) -> Handoff:
         """Build the packet for a person."""

@@ -37,6 +37,8 @@ class Operation(Struct, kw_only=True):
     """When an attempt went out of which nobody knows what became of it; None once that is settled."""
     open_path: Path | None = None
     """The path that it took, if not the original one."""
+    open_doubts: int = 0
+    """How many attempts nobody knows the outcome of."""
     open_calls: list[str] = msgspec.field(default_factory=list)
     """The calls that ended without knowing."""
 

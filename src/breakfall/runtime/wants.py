@@ -33,9 +33,13 @@ class Question(Struct, frozen=True):
 
 
 class Late(Struct, frozen=True):
-    """Look whether an attempt of this call that timed out has ended after all; answer with its `Done`, or None."""
+    """Look for attempts of this call that timed out: answer with `Running`, the `Done` of one that ended, or None."""
 
     call: str
+
+
+class Running(Struct, frozen=True):
+    """An attempt that timed out still runs here, and may yet do what it was sent for."""
 
 
 class Done(Struct, frozen=True):
@@ -47,5 +51,5 @@ class Done(Struct, frozen=True):
 
 
 Want: TypeAlias = Attempt | Sleep | Question | Late
-Reply: TypeAlias = Done | float | str | None
+Reply: TypeAlias = Done | Running | float | str | None
 Flow: TypeAlias = Generator[Want, Reply, Outcome]

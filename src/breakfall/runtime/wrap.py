@@ -228,6 +228,9 @@ class Toolbox:
         self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
+        spent = run.spent(opening)
+        if spent is not None:
+            return opening, spent
         write = opening.write
         if write is not None and self._journal is not None:
             answered = write.opened(self._journal.wait(write.operation, write.send, _PATIENCE_S))
@@ -245,6 +248,9 @@ class Toolbox:
         self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
+        spent = run.spent(opening)
+        if spent is not None:
+            return opening, spent
         write = opening.write
         if write is not None and self._journal is not None:
             answered = write.opened(await self._journal.wait_async(write.operation, write.send, _PATIENCE_S))
@@ -282,7 +288,7 @@ class Toolbox:
 
     def _answered(self, run: Run, want: Want) -> Reply:
         if type(want) is Late:
-            return run.late.pop(want.call, None)
+            return run.heard(want.call)
         if type(want) is Question and self._ask is not None:
             return self._ask(want.text)
         return ""

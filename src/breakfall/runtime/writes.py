@@ -114,15 +114,11 @@ class JournalledWrite:
             self._journal.finish(self._claim, outcome)
 
 
-def _turned(message: str) -> Failed:
-    return Failed(message=message, applied=Applied.UNKNOWN, native=True)
-
-
 def _send(tool: Tool, call: Call) -> Send:
     return Send(
         tool=tool.name,
         arguments=call.arguments,
         key=call.key,
         idempotency=tool.idempotency,
-        in_transit_s=0.0,
+        in_transit_s=tool.reader.in_transit_s if tool.reader is not None else 0.0,
     )

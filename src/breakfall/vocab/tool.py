@@ -105,6 +105,8 @@ class Reader(Struct, frozen=True, kw_only=True):
     tool: str
     arguments: MapArguments
     judge: Judge
+    in_transit_s: float = 0.0
+    """How long after it was sent the write may still take effect; "not applied" is not believed before."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
