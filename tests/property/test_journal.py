@@ -22,8 +22,8 @@ from breakfall.runtime.journal import (
     Send,
     State,
     Unsettled,
+    open_journal,
 )
-from breakfall.runtime.journal.sqlite import SqliteStore
 from breakfall.vocab import Applied, Failed, Idempotency, IdempotencyKind, Ok, Settlement
 
 IN_TRANSIT_S = 10.0
@@ -98,7 +98,6 @@ class Writes(RuleBasedStateMachine):
         self.now_s = 0.0
         self.server = Server("plain")
         self.lives = [0, 0]
-        self.stores: list[SqliteStore] = []
         self.journals: list[Journal] = []
         for owner in range(2):
             self.start(owner)
@@ -107,9 +106,8 @@ class Writes(RuleBasedStateMachine):
         self.lookers: list[Hold] = []
 
     def start(self, owner: int) -> None:
-        store = SqliteStore(Path(self.folder.name) / "journal.sqlite")
-        self.stores[owner : owner + 1] = [store]
-        self.journals[owner : owner + 1] = [Journal(store, now=lambda: self.now_s, max_lookups=3)]
+        path = Path(self.folder.name) / "journal.sqlite"
+        self.journals[owner : owner + 1] = [open_journal(path, now=lambda: self.now_s, max_lookups=3)]
 
     def send(self, wording: int) -> Send:
         tool = self.server.tool
@@ -195,12 +193,10 @@ class Writes(RuleBasedStateMachine):
             return self.server.look_up()
         return Settlement(applied=Applied.UNKNOWN, evidence="stale") if says == "nothing" else None
 
-    @rule(owner=OWNERS, gently=st.booleans())
-    def dies(self, owner: int, gently: bool) -> None:
-        """A process ends and starts again; a kill lets the store go and writes nothing."""
-        if gently:
-            self.journals[owner].close()
-        self.stores[owner].close()
+    @rule(owner=OWNERS)
+    def dies(self, owner: int) -> None:
+        """A process ends, by itself or not, and starts again."""
+        self.journals[owner].close()
         self.lives[owner] += 1
         self.ready = [hold for hold in self.ready if self.alive(hold)]
         self.lookers = [hold for hold in self.lookers if self.alive(hold)]
@@ -248,7 +244,7 @@ class Writes(RuleBasedStateMachine):
         """After the last kill, one reconciliation with an honest reader settles it, unless a person was called for."""
         try:
             for owner in range(2):
-                self.dies(owner, False)
+                self.dies(owner)
             self.time_passes(IN_TRANSIT_S)
             self.reconcile(0, "truth")
             assert not self.journals[0].entries((State.IN_FLIGHT, State.UNKNOWN))

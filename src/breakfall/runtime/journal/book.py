@@ -19,7 +19,6 @@ from breakfall.runtime.journal.entry import (
     Begun,
     Claim,
     Entry,
-    Fresh,
     InFlightElsewhere,
     Note,
     Operation,
@@ -30,7 +29,7 @@ from breakfall.runtime.journal.entry import (
     canonical,
 )
 from breakfall.runtime.journal.store import Store
-from breakfall.vocab import Applied, Failed, Json, Ok, Outcome, Settlement
+from breakfall.vocab import Applied, Json, Ok, Outcome, Settlement
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -65,7 +64,6 @@ class Journal:
         self._store = store
         self._now = now
         self._max_lookups = max_lookups
-        self._mine: dict[str, Claim] = {}
 
     @property
     def name(self) -> str:
@@ -74,6 +72,9 @@ class Journal:
 
     def begin(self, operation: Operation, send: Send) -> Begun:
         """Store the intent to send a write, durably, or learn why it must not be sent now.
+
+        Whoever is given a claim sends at once and ends it with `finish` or `settle`, also when interrupted (as a
+        failure that may have been applied); else the write stays held until the journal is closed.
 
         Args:
             operation: The logical write.
@@ -90,10 +91,7 @@ class Journal:
         def rule(entry: Entry | None, held: bool, me: Owner) -> tuple[Entry, Begun]:
             return rules.begin(entry, held, operation, send, me, self._now())
 
-        begun = self._store.change(operation.key, rule)
-        if isinstance(begun, Fresh | Unsettled):
-            self._mine[operation.key] = begun.claim
-        return begun
+        return self._store.change(operation.key, rule)
 
     def dispatch(self, claim: Claim, send: Send, known: Settlement | None = None) -> Claim:
         """Store, durably, that the write of a claim is sent again, on the same tool or another path.
@@ -112,11 +110,9 @@ class Journal:
             StoreError: The journal cannot be written; nothing may be sent.
         """
         _check_arguments(send.tool, send.arguments)
-        after = self._store.change(
+        return self._store.change(
             claim.key, lambda entry, held, me: rules.dispatch(entry, claim, send, known, self._now())
         )
-        self._mine[claim.key] = after
-        return after
 
     def finish(self, claim: Claim, outcome: Outcome) -> Entry:
         """Store how a send ended, also one that was given up before and answers late.
@@ -136,7 +132,7 @@ class Journal:
                 after = replace(after, error=problem)
             return after, after
 
-        return self._told(claim, self._store.change(claim.key, rule))
+        return self._store.change(claim.key, rule)
 
     def settle(self, claim: Claim, settlement: Settlement | None) -> Entry:
         """Store what looking up every send of the entry said; None: there is no reader that could tell.
@@ -150,7 +146,7 @@ class Journal:
             after = rules.settle(there, claim, settlement, self._now(), max_lookups=self._max_lookups)
             return after, after
 
-        return self._told(claim, self._store.change(claim.key, rule))
+        return self._store.change(claim.key, rule)
 
     def wait(self, operation: Operation, send: Send, timeout_s: float) -> Begun:
         """Begin an operation, waiting while another owner holds it; then it is still `InFlightElsewhere`."""
@@ -194,6 +190,10 @@ class Journal:
         """List the entries of these states (all if none are named), run and tool, the oldest change first."""
         return self._store.entries(states=states, run=run, tool=tool)
 
+    def held(self, entry: Entry) -> bool:
+        """Whether somebody alive holds the entry; one in flight that nobody holds waits to be looked up."""
+        return self._store.held(entry)
+
     def find(self, start: str) -> Entry:
         """Find an entry by the start of its key.
 
@@ -234,12 +234,8 @@ class Journal:
         return self._store.prune(before_s, SETTLED)
 
     def close(self) -> None:
-        """Leave what is still held to the next owner, and close the store."""
-        try:
-            for claim in list(self._mine.values()):
-                self.finish(claim, Failed(message="its owner closed the journal", applied=Applied.UNKNOWN))
-        finally:
-            self._store.close()
+        """Close the store; what is still held is from now on held by nobody, as after a kill."""
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -248,12 +244,6 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _told(self, claim: Claim, entry: Entry) -> Entry:
-        mine = self._mine.get(claim.key)
-        if mine is not None and not (entry.state in OPEN and entry.owner and entry.claim == mine.number):
-            self._mine.pop(claim.key, None)
-        return entry
 
     def _there(self, entry: Entry | None, claim: Claim) -> Entry:
         if entry is None:
@@ -298,10 +288,7 @@ class Journal:
             taken = rules.take(entry, held, me, self._now())
             return taken if taken is not None else (entry, None)
 
-        taken = self._store.change(key, rule)
-        if taken is not None:
-            self._mine[key] = taken.claim
-        return taken
+        return self._store.change(key, rule)
 
 
 def _drive(flow: Generator[W, R, T], perform: Callable[[W], R]) -> T:

@@ -6,11 +6,10 @@ import fcntl
 import os
 import uuid
 from pathlib import Path
-from weakref import WeakSet
 
 from breakfall.errors import StoreError
 from breakfall.runtime.journal.entry import Owner
-from breakfall.runtime.journal.store import HOST
+from breakfall.runtime.journal.store import HOST, forget_in_children
 
 
 class Life:
@@ -37,7 +36,7 @@ class Life:
                 f"{folder}: cannot keep the lock that shows who is alive: {error.strerror}. Make room, or make the "
                 "folder writable"
             ) from None
-        _LIVES.add(self)
+        forget_in_children(self)
 
     def end(self) -> None:
         """Give the lock back; twice is allowed."""
@@ -90,14 +89,3 @@ def _locked(path: Path) -> bool:
     finally:
         os.close(file)
     return False
-
-
-_LIVES: WeakSet[Life] = WeakSet()
-
-
-def _forget_in_child() -> None:
-    for life in list(_LIVES):
-        life.forget()
-
-
-os.register_at_fork(after_in_child=_forget_in_child)  # or a child would keep its dead parent alive

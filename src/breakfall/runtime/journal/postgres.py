@@ -12,7 +12,17 @@ from typing import Any
 
 from breakfall.errors import StoreError, UsageError
 from breakfall.runtime.journal.entry import Entry, Owner, State
-from breakfall.runtime.journal.store import FORMAT, HOST, Rule, T, check_usable, conditions, decode, encode
+from breakfall.runtime.journal.store import (
+    FORMAT,
+    HOST,
+    Rule,
+    T,
+    check_usable,
+    conditions,
+    decode,
+    encode,
+    forget_in_children,
+)
 
 try:
     import psycopg
@@ -92,6 +102,7 @@ class PostgresStore:
         self._me: Owner | None = None
         with self._explained():
             self._connected()
+        forget_in_children(self)
 
     def change(self, key: str, rule: Rule[T]) -> T:
         """Read, decide and store as one step; see `Store`."""
@@ -145,6 +156,11 @@ class PostgresStore:
             self._closed = True
             if self._connection is not None:
                 self._connection.close()
+
+    def forget(self) -> None:
+        """Close a forked child's copy of the socket without a word to the server."""
+        if self._connection is not None and not self._connection.closed:
+            os.close(self._connection.fileno())
 
     @contextmanager
     def _used(self) -> Iterator[None]:

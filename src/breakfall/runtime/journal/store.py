@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
+from weakref import WeakSet
 
 import msgspec
 
@@ -86,6 +87,30 @@ def decode(body: str, name: str, key: str) -> Entry:
             f"{name}: entry {key!r} is damaged: {error}. Restore the journal from a copy, or resolve that operation "
             "by hand and start a new journal"
         ) from None
+
+
+class Inherited(Protocol):
+    """Something whose open file a forked child has too, so that the child would keep its dead parent alive."""
+
+    def forget(self) -> None:
+        """Close this process's copy of the file, and touch nothing else."""
+        ...
+
+
+_INHERITED: WeakSet[Inherited] = WeakSet()
+
+
+def forget_in_children(held: Inherited) -> None:
+    """Close `held` in every process that is forked from now on."""
+    _INHERITED.add(held)
+
+
+def _forget_all() -> None:
+    for held in list(_INHERITED):
+        held.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def check_usable(name: str, pid: int, closed: bool) -> None:
