@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from breakfall.vocab import pointer as pointers
+
 
 class Predicate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that must hold of the observed value: the part that `at` names compares so with `value`."""
@@ -16,6 +18,10 @@ class Predicate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """JSON Pointer into the observed value; "" is the whole of it."""
     is_: Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in", "contains", "exists"] = "exists"
     value: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse an `at` that is no pointer."""
+        pointers.parse(self.at)
 
     def __str__(self) -> str:
         """Read like ``/state == 'closed'``."""
