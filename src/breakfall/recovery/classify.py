@@ -13,11 +13,7 @@ from breakfall.recovery.statuses import by_status, by_text, of_error
 from breakfall.vocab import Applied, Failed, FaultKind
 
 _NATIVE = Diagnosis(None, "the tool answered with an error of its own")
-_CUT = re.compile(r"incomplete|complete message body")
-_OWN_ARGUMENTS = re.compile(
-    r"validation errors? for \w*(?:arguments|args|params|input|request)\b|missing_argument|unexpected_keyword_argument",
-    re.IGNORECASE,
-)
+_CUT = re.compile(r"[Ii]ncomplete|complete message body")
 _TELLING = frozenset({"Exception", "RuntimeError"})
 """Builtins whose text is all they say."""
 _SCANNED = 20_000
@@ -50,7 +46,7 @@ def _by_exception(failed: Failed, name: str, found: Diagnosis) -> Diagnosis:
     last = name.rpartition(".")[2]
     if last in _DATABASE or last == "OperationalError[SQLITE_ERROR]":
         return database.by_wording(name, failed.message) or found
-    if last == "RemoteProtocolError" and _CUT.search(failed.message):
+    if last in ("RemoteProtocolError", "ProtocolError") and _CUT.search(failed.message):
         return Diagnosis(FaultKind.MALFORMED_RESPONSE, f"{name}: the answer breaks off", in_doubt=True)
     return found
 
@@ -65,7 +61,7 @@ def _unreadable(failed: Failed, name: str, found: Diagnosis) -> Diagnosis:
     body = failed.body
     if body and bodies.is_page(body) and signs.LOGIN_PAGE.search(body[:_SCANNED].lower()):
         return Diagnosis(FaultKind.AUTH_ERROR, f"{name}: a login page came instead of the answer")
-    if name == "pydantic.ValidationError" and _OWN_ARGUMENTS.search(failed.message):
+    if name == "pydantic.ValidationError" and signs.OWN_ARGUMENTS.search(failed.message.lower()):
         return Diagnosis(None, f"{name}: the tool refuses the arguments", sent=False)
     return found
 

@@ -248,8 +248,10 @@ UNDERLYING = frozenset({"", "ssl", "socket", "http", "h11", "zlib", "asyncio", "
 _ALIASES = {"httpcore": "httpx", "httpx2": "httpx", "httpcore2": "httpx", "pydantic_core": "pydantic"}
 
 
-_TOO_COMMON = frozenset({"ValidationError", "error"})
-"""Names that many packages use for a refusal of their own: they count with their package only."""
+_TOO_COMMON = frozenset({
+    "ValidationError", "ParseError", "ChecksumError", "ProxyError", "TooManyRequests", "PoolClosed", "error",
+})  # fmt: skip
+"""Names that many packages use for something else: they count with their package only."""
 
 
 def _table() -> dict[str, Diagnosis]:
@@ -259,7 +261,7 @@ def _table() -> dict[str, Diagnosis]:
         for name in group.names:
             table[name] = Diagnosis(group.kind, f"{name}: {group.says}", group.sent, group.in_doubt)
     builtins = frozenset(table)
-    for group in GROUPS:
+    for group in (group for group in GROUPS if group.kind is not None):
         for name in group.names:
             bare = name.rpartition(".")[2]
             known = table.get(bare)
@@ -270,6 +272,8 @@ def _table() -> dict[str, Diagnosis]:
 
 
 EXCEPTIONS = _table()
+PACKAGES = frozenset(name.partition(".")[0] for group in GROUPS for name in group.names if "." in name)
+"""Packages whose exceptions are known: a class of theirs that has no meaning has none by its bare name either."""
 
 
 def qualified(module: str, name: str) -> str:
@@ -298,4 +302,7 @@ def meaning(name: str) -> Diagnosis | None:
         if found is not None:
             return found
     full = qualified(module, last) if module else last
-    return EXCEPTIONS.get(full) or (None if last in CRASHES else EXCEPTIONS.get(last))
+    found = EXCEPTIONS.get(full)
+    if found is not None or last in CRASHES or full.partition(".")[0] in PACKAGES:
+        return found
+    return EXCEPTIONS.get(last)

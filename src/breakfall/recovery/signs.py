@@ -115,6 +115,10 @@ _DRIFT = re.compile(
 )
 """The form of the call has changed: names, versions, endpoints. A wrong *value*, and a
 JSON Schema validator's verdict on arguments, is the tool's own refusal: whoever called can mend it."""
+OWN_ARGUMENTS = re.compile(
+    r"validation errors? for \w*(?:arguments|args|params|input|request)\b|missing_argument|unexpected_keyword_argument"
+)
+"""A model of a tool's arguments refused them."""
 _DRIFT_HINTS = (
     "renamed", "schema", "no longer", "required", "deprecated", "version", "unknown", "unexpected", "recogni", "extra ",
     "undefined", "support", "additional ", "no such", "exist", "permitted", "allowed", "missing", "cannot ", "defined",
@@ -127,7 +131,7 @@ def drift(text: str) -> str | None:
     """Find a sign that the form of the call has changed, in lower-case text."""
     if not any(hint in text for hint in _DRIFT_HINTS):
         return None
-    found = _DRIFT.search(text)
+    found = None if OWN_ARGUMENTS.search(text) else _DRIFT.search(text)
     return None if found is None else found[0]
 
 
@@ -145,6 +149,7 @@ _REFUSED = re.compile(
 _BROKEN = re.compile(
     r"connection (?:was )?(?:reset|closed|aborted|lost)|broken pipe|server disconnected|internal server error"
     r"|service (?:is )?(?:temporarily )?unavailable|bad gateway|temporarily unavailable"
+    r"|^error executing tool \S+$"
 )
 _STATUS = re.compile(
     r"\b(?:http(?:/\d(?:\.\d)?)?|status(?:[ _]code)?|response code|error(?: code)?|server error|client error)"

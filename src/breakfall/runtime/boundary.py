@@ -77,7 +77,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         kwargs = getattr(error, "kwargs", None)
         if isinstance(kwargs, dict):
             inner.append(kwargs.get("error"))
-        if not error.__suppress_context__:
+        if not error.__suppress_context__ or _known(error) is not None:  # a library's `from None` hides its own steps
             inner.append(error.__context__)
         waiting += [found for found in inner if isinstance(found, BaseException)]
 
