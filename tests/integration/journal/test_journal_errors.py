@@ -257,7 +257,7 @@ def test_a_broken_session_is_replaced_and_what_it_held_is_free(postgres):
         claim = begin(journal).claim
         with psycopg.connect(postgres, autocommit=True) as raw:
             raw.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
                 "WHERE application_name = 'breakfall journal' AND pid <> pg_backend_pid()"
             )
         assert journal.get("k").state is State.IN_FLIGHT

@@ -6,7 +6,7 @@ import os
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -155,6 +155,8 @@ class PostgresStore:
         with self._lock:
             self._closed = True
             if self._connection is not None:
+                with suppress(psycopg.Error):  # the server would see the end of the session only a moment later
+                    self._connection.execute("SELECT pg_advisory_unlock_all()")
                 self._connection.close()
 
     def forget(self) -> None:

@@ -52,37 +52,32 @@ class SqliteStore:
         self._pid = os.getpid()
         self._closed = False
         self._life: Life | None = None
-        with self._explained():
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
-            try:
-                self._prepare()
-            except BaseException:
-                self._connection.close()
-                raise
+        except OSError as error:
+            raise StoreError(f"{self.name}: cannot make the folder of the journal: {error.strerror}") from error
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise self._trouble(error) from error
+        except BaseException:
+            self._connection.close()
+            raise
 
     def change(self, key: str, rule: Rule[T]) -> T:
         """Read, decide and store as one step; see `Store`."""
-        with self._used() as connection:
+        check_usable(self.name, self._pid, self._closed)
+        with self._lock:
             if self._life is None:
                 self._life = Life(self._folder)
-            me = self._life.owner
-            connection.execute("BEGIN IMMEDIATE")
             try:
-                row = connection.execute("SELECT body FROM entries WHERE key = ?", (key,)).fetchone()
-                before = None if row is None else decode(row[0], self.name, key)
-                held = before is not None and before.owner is not None and self._lives(before.owner)
-                after, result = rule(before, held, me)
-                if after is not None and after is not before:
-                    op = after.operation
-                    row = (key, after.state.value, op.run, op.tool, after.updated_s, encode(after))
-                    connection.execute(_STORE, row)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:  # a full disk has already rolled it back
-                    connection.execute("ROLLBACK")
-                raise
-            return result
+                return self._changed(key, rule, self._life.owner)
+            except sqlite3.Error as error:
+                raise self._trouble(error) from error
 
     def get(self, key: str) -> Entry | None:
         """Read one entry."""
@@ -92,7 +87,11 @@ class SqliteStore:
 
     def held(self, entry: Entry) -> bool:
         """Whether the entry's owner lives."""
-        return entry.owner is not None and self._lives(entry.owner)
+        owner = entry.owner
+        if owner is None:
+            return False
+        mine = self._life is not None and self._life.owner.id == owner.id
+        return mine or lives(self._folder, owner)
 
     def entries(
         self, *, states: Sequence[State] = (), run: str | None = None, tool: str | None = None, prefix: str = ""
@@ -120,25 +119,35 @@ class SqliteStore:
             if self._life is not None:
                 self._life.end()
 
-    def _lives(self, owner: Owner) -> bool:
-        mine = self._life is not None and self._life.owner.id == owner.id
-        return mine or lives(self._folder, owner)
+    def _changed(self, key: str, rule: Rule[T], me: Owner) -> T:
+        execute = self._connection.execute
+        execute("BEGIN IMMEDIATE")
+        try:
+            row = execute("SELECT body FROM entries WHERE key = ?", (key,)).fetchone()
+            before = None if row is None else decode(row[0], self.name, key)
+            after, result = rule(before, before is not None and self.held(before), me)
+            if after is not None and after is not before:
+                op = after.operation
+                execute(_STORE, (key, after.state.value, op.run, op.tool, after.updated_s, encode(after)))
+            execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # a full disk has already rolled it back
+                execute("ROLLBACK")
+            raise
+        return result
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         """Hold the connection for one thread, and explain what goes wrong meanwhile."""
         check_usable(self.name, self._pid, self._closed)
-        with self._lock, self._explained():
-            yield self._connection
+        with self._lock:
+            try:
+                yield self._connection
+            except sqlite3.Error as error:
+                raise self._trouble(error) from error
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.name}: {_explain(error, self._busy_s)}") from error
-        except OSError as error:
-            raise StoreError(f"{self.name}: cannot make the journal: {error.strerror}") from error
+    def _trouble(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(f"{self.name}: {_explain(error, self._busy_s)}")
 
     def _prepare(self) -> None:
         """Check that the file is a journal, or make an empty one into it."""
