@@ -32,6 +32,11 @@ _ENVELOPE = frozenset({
 """What an error envelope holds; a value with any other field carries data."""
 _EMPTY_OK = frozenset({"data", "result", "results", "response", "payload", "value"})
 """Fields of data that an error envelope may show, empty."""
+_SIGNS = frozenset({
+    "error", "errors", "ok", "success", "status", "statusCode", "status_code", "code", "isError", "is_error", "__type",
+    "errorMessage",
+})  # fmt: skip
+"""Every value that says error has one of these fields."""
 _RPC = frozenset({"jsonrpc", "id", "error"})
 _LAMBDA = frozenset({"errorMessage", "errorType", "stackTrace", "requestId"})
 
@@ -100,7 +105,7 @@ def error_in(value: Any, declared: frozenset[str] = frozenset()) -> str | None:
         value: The JSON value that came back.
         declared: The fields that the tool's output schema declares: there they are data.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _SIGNS.isdisjoint(value):
         return None
     if value.get("isError") is True or value.get("is_error") is True:
         return "isError is true"
@@ -144,12 +149,14 @@ def _by_status(value: dict[str, Any], declared: frozenset[str]) -> str | None:
         if type(status) is int and 400 <= status <= 599 and name not in declared and len(value) > 1:
             return f"`{name}` is {status}" if _is_envelope(value) else None
     status = value.get("status")
-    if not isinstance(status, str) or "status" in declared or not _is_envelope(value):
+    if not isinstance(status, str) or status.lower() not in _BAD or "status" in declared or not _is_envelope(value):
         return None
     told = any(value.get(name) for name in ("message", "msg", "error", "reason", "detail"))
-    if status.lower() == "error" or (told and status.lower() in ("fail", "failed", "failure", "exception")):
-        return f"`status` is {status!r}"
-    return None
+    return f"`status` is {status!r}" if told or status.lower() == "error" else None
+
+
+_BAD = frozenset({"error", "fail", "failed", "failure", "exception"})
+"""What a status says of an error. A job may have failed, too: all but "error" need a reason beside them."""
 
 
 def _is_envelope(value: dict[str, Any]) -> bool:

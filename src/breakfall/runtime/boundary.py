@@ -309,8 +309,9 @@ def outcome_of(
     """
     shown = _as_json(value)
     read = bodies.parsed(shown) if isinstance(shown, str) else shown
-    declared = frozenset(schema.schema.get("properties", ())) if schema is not None else frozenset[str]()
-    error = bodies.error_in(read, declared)
+    error = bodies.error_in(read)
+    if error is not None and schema is not None:
+        error = bodies.error_in(read, frozenset(schema.schema.get("properties", ())))
     if error is not None:
         texts = bodies.said(read).texts
         return Failed(message=texts[0] if texts else error, body=_text(shown))
