@@ -39,6 +39,7 @@ def call_flow(
     *,
     operation: Operation | None = None,
     unsettled_since_s: float | None = None,
+    repeatable: bool = True,
 ) -> Flow:
     """Make one call with whatever recovery the task's policy allows.
 
@@ -49,6 +50,7 @@ def call_flow(
         operation: For a write, the logical operation that it is (`operation_of`), whose key the call carries.
         unsettled_since_s: An earlier process sent this write then and never learned what became of it: it is looked
             up before anything is sent.
+        repeatable: Whether it can be sent a second time at all.
 
     Yields:
         What must be done; see `breakfall.runtime.wants` for what answers what.
@@ -60,8 +62,18 @@ def call_flow(
     if operation is not None and operation.write is not None:
         return Ok(value=operation.value, replayed=True)
     case = _Case(call, tool, task, operation, now_s)
+    case.repeatable = repeatable
     if task.retries is not None:
         task.retries.earn()
+    try:
+        return (yield from _made(case, unsettled_since_s))
+    except GeneratorExit:  # whoever drives this went away
+        case.cut_off()
+        raise
+
+
+def _made(case: _Case, unsettled_since_s: float | None) -> Flow:
+    """Make the call of a case, from its opening to its end."""
     if case.inherits(unsettled_since_s):
         outcome = yield from _recover(case)
     else:
@@ -69,7 +81,9 @@ def call_flow(
     if outcome is not None:
         return outcome
     while True:
+        case.out = True
         reply = yield case.attempt()
+        case.out = False
         if type(reply) is not Done:
             raise TypeError(f"an attempt is answered with Done, not {type(reply).__name__}")
         outcome = case.seen(reply)
@@ -85,7 +99,8 @@ class _Case:
 
     __slots__ = (
         "arguments", "call", "doubts", "first_sent_s", "last", "last_sent_s", "looked_up", "lookups", "now_s",
-        "operation", "original", "path", "running", "strategy", "taken", "task", "tool", "tries", "unsettled",
+        "operation", "original", "out", "path", "repeatable", "running", "strategy", "taken", "task",
+        "tool", "tries", "unsettled",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +117,8 @@ class _Case:
         self.strategy: Response | None = None
         self.tries = 0
         self.lookups = 0
+        self.out = False
+        self.repeatable = True
         self.unsettled = False
         self.doubts = 0
         self.running = False
@@ -157,6 +174,17 @@ class _Case:
             self.operation.open_doubts = self.doubts
             self.operation.open_calls.append(self.call.id)
         return replace(failed, applied=Applied.UNKNOWN)
+
+    def cut_off(self) -> None:
+        """End without an answer: whatever went out may have taken effect."""
+        if self.operation is None or not (self.out or self.unsettled):
+            return
+        self.unsettled = True
+        self.doubts += self.out
+        if self.first_sent_s is None:
+            self.first_sent_s = self.now_s
+        self.give_up(Failed(message=_CUT_OFF), _CUT_OFF)
+        self.task.stops.pop(self.call.id, None)
 
     def settle(self, *, applied: bool) -> None:
         """Note what became of the write, for this call and those that left it open."""
@@ -299,7 +327,7 @@ class _Case:
             left=Left(task.calls_left, task.deadline_s - self.now_s),
             persistence=persistence,
             switch_works=works,
-            retry_allowed=task.retries is None or task.retries.allows(self.now_s),
+            retry_allowed=self.repeatable and (task.retries is None or task.retries.allows(self.now_s)),
             jitter=task.jitter(),
             shut=task.shut,
             window_left_s=self.window_left_s(tool),
@@ -425,6 +453,7 @@ def _heard(case: _Case) -> Generator[Want, Reply, Ok | None]:
 _MANY = 2**31
 """Attempts in doubt of an earlier process: nobody knows how many, so that no refusal is the last."""
 
+_CUT_OFF = "the caller went away before the answer came"
 _KINDS = {kind.value: kind for kind in FaultKind}
 
 

@@ -128,13 +128,36 @@ class Toolbox:
 
         return guarded
 
+    def add(self, *tools: Declared[Any, Any]) -> None:
+        """Add tools.
+
+        Raises:
+            UsageError: A tool names a reader or path that is not here, or its name is taken.
+        """
+        named = _by_name((*self._tools.values(), *tools))
+        self._tools.update(named)
+        self._specs.update({name: declared.spec for name, declared in named.items()})
+
+    def value_of(self, tool: Declared[Any, Any] | str, arguments: dict[str, Any], **more: Any) -> Any:
+        """Call a tool as `call` does, and return its value or raise as the guarded function would."""
+        declared, run = self._known(tool), self._run()
+        opening, outcome = self._guarded(run, declared, declared.arguments((), arguments), more)
+        return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
+
+    async def avalue_of(self, tool: Declared[Any, Any] | str, arguments: dict[str, Any], **more: Any) -> Any:
+        """Do what `value_of` does, without blocking the event loop."""
+        declared, run = self._known(tool), self._run()
+        opening, outcome = await self._aguarded(run, declared, declared.arguments((), arguments), more)
+        return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
+
     def call(self, tool: Declared[Any, Any] | str, arguments: dict[str, Any], **more: Any) -> Outcome:
         """Call a tool by name and return how it ended; nothing is raised for what the tool does.
 
         Args:
             tool: The tool or its name.
             arguments: Its arguments by name.
-            more: `expected`, `context` and `again`, as in `breakfall.vocab.Toolbox.call`.
+            more: `expected`, `context` and `again`, as in `breakfall.vocab.Toolbox.call`; `repeatable=False` for a
+                call that can be sent only once.
         """
         declared = self._known(tool)
         if declared.is_async:
@@ -159,12 +182,29 @@ class Toolbox:
             deadline_s: Seconds from now after which nothing is tried again.
             calls: How many attempts it may make.
         """
+        with self.within(self.begin(goal, run=run, deadline_s=deadline_s, calls=calls)) as begun:
+            yield begun
+
+    def begin(
+        self, goal: str, *, run: str | None = None, deadline_s: float | None = None, calls: int | None = None
+    ) -> Run:
+        """Make a task to be entered with `within`, also more than once; the arguments are those of `task`."""
         end_s = float("inf") if deadline_s is None else self._clock.now() + deadline_s
-        token = self._current.set(self._new_run(run or f"run-{uuid4().hex}", goal, calls or _UNLIMITED, end_s))
+        return self._new_run(run or f"run-{uuid4().hex}", goal, _UNLIMITED if calls is None else calls, end_s)
+
+    @contextmanager
+    def within(self, run: Run) -> Iterator[Run]:
+        """Make the calls inside belong to a task that was begun before."""
+        token = self._current.set(run)
         try:
-            yield cast("Run", self._current.get())
+            yield run
         finally:
             self._current.reset(token)
+
+    @property
+    def current(self) -> Run | None:
+        """The task that calls belong to here, if one was begun."""
+        return self._current.get()
 
     def handoff(self, reason: str) -> Handoff:
         """Build the packet for a person from the current task."""
@@ -239,7 +279,7 @@ class Toolbox:
         run.enter(opening)
         outcome: Outcome = _CUT_OFF
         try:
-            outcome = drive(self._flow(run, opening), functools.partial(self._perform, run))
+            outcome = drive(self._flow(run, opening, more), functools.partial(self._perform, run))
         finally:
             run.leave(opening, outcome)
         return opening, outcome
@@ -259,15 +299,19 @@ class Toolbox:
         run.enter(opening)
         outcome: Outcome = _CUT_OFF
         try:
-            outcome = await adrive(self._flow(run, opening), functools.partial(self._aperform, run))
+            outcome = await adrive(self._flow(run, opening, more), functools.partial(self._aperform, run))
         finally:
             run.leave(opening, outcome)
         return opening, outcome
 
-    def _flow(self, run: Run, opening: Opening) -> Flow:
-        since_s = opening.write.since_s if opening.write is not None else None
+    def _flow(self, run: Run, opening: Opening, more: dict[str, Any]) -> Flow:
         return call_flow(
-            opening.call, run.state, self._clock.now(), operation=opening.operation, unsettled_since_s=since_s
+            opening.call,
+            run.state,
+            self._clock.now(),
+            operation=opening.operation,
+            unsettled_since_s=opening.write.since_s if opening.write is not None else None,
+            repeatable=more.get("repeatable", True),
         )
 
     def _perform(self, run: Run, want: Want) -> Reply:

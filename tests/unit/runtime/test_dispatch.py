@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from breakfall.errors import UsageError
 from breakfall.recovery.policy import BALANCED
 from breakfall.runtime import dispatch
 from breakfall.runtime.clock import VirtualClock
@@ -101,7 +102,7 @@ def lost_once(clock: VirtualClock, lands_after_s: float) -> tuple[Declared[Any, 
 
 
 def test_what_may_still_arrive_is_waited_for() -> None:
-    """A reading of "not applied" is not believed while the request may still be on its way: one effect, read when it landed."""
+    """While a request may still be on its way, "not applied" is not believed: one effect, read once it has landed."""
     clock = VirtualClock()
     made, make, landing = lost_once(clock, 5.0)
     outcome = Toolbox(made, make, clock=clock).call(make, {"item": "hat"})
@@ -222,3 +223,48 @@ def test_own_error_not_the_readers() -> None:
     with pytest.raises(CallStopped) as stopped:
         Toolbox(made, make, clock=VirtualClock())[make]("hat")
     assert isinstance(stopped.value.__cause__, ConnectionResetError)
+
+
+def test_a_cancelled_write_is_not_sent_again() -> None:
+    """A write whose caller was cancelled while it was out is of unknown outcome: the next equal call looks it up."""
+    effects: list[str] = []
+
+    async def main() -> Any:
+        @tool("read")
+        async def made(item: str) -> list[str]:
+            return list(effects)
+
+        @tool("write", reader=look_up(made, judge=judge))
+        async def make(item: str) -> list[str]:
+            effects.append(item)
+            await asyncio.sleep(0.2)
+            return [item]
+
+        box = Toolbox(made, make)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(box[make]("hat"), 0.02)
+        return await box[make]("hat")
+
+    assert asyncio.run(main()) == ["hat"]
+    assert effects == ["hat"]
+
+
+def test_what_cannot_be_repeated_is_sent_once() -> None:
+    """A call that says so is never sent a second time, whatever failed."""
+    read, calls = failing(lambda: ConnectionResetError("connection reset by peer"))
+    outcome = Toolbox(read, clock=VirtualClock()).call(read, {}, repeatable=False)
+    assert isinstance(outcome, Failed)
+    assert len(calls) == 1
+
+
+def test_tools_can_be_added() -> None:
+    """A tool that was added is guarded like the others, and a name that is taken is refused."""
+    read, calls = failing(lambda: ConnectionResetError("connection reset by peer"))
+    other, _ = failing(lambda: ValueError("other"))
+    box = Toolbox(clock=VirtualClock())
+    box.add(read)
+    with pytest.raises(CallStopped):
+        box[read]()
+    assert len(calls) == 3
+    with pytest.raises(UsageError, match="two tools are named 'read'"):
+        box.add(other)
