@@ -226,16 +226,16 @@ class _Case:
             self.first_sent_s = reply.sent_s
         task.refused(tool.name, failed)
         self.last = failed
+        if failed.ambiguous:  # an accident in the tool's own code leaves a write in doubt, too
+            self.unsettled = True
+            self.doubts += 1
+            self.last_sent_s = reply.sent_s
+            task.settled.pop(self.call.id, None)
         if failed.native:
             task.breaker(tool.name).succeeded()
             return None if self.unsettled else failed
         task.breaker(tool.name).failed(failed, reply.now_s)
         self.looked_up = False
-        if failed.ambiguous:
-            self.unsettled = True
-            self.doubts += 1
-            self.last_sent_s = reply.sent_s
-            task.settled.pop(self.call.id, None)
         return None
 
     def finish(self, ok: Ok) -> Outcome | None:

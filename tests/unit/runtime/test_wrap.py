@@ -175,6 +175,23 @@ def test_own_refusals_pass_through() -> None:
     assert shop.calls == 1
 
 
+def test_an_accident_leaves_a_write_in_doubt() -> None:
+    """A write whose own code stumbles after the work was done is looked up: it is not taken for a refusal."""
+    shop, clock = Shop(), patient()
+    shop.now = clock.now
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of))
+    def place(item: str) -> str:
+        return {"id": shop.order(item)}["order_id"]
+
+    assert Toolbox(orders, place, clock=clock)[place]("hat") == "O1"
+    assert len(shop.orders) == 1
+
+
 def test_what_passes_is_retried() -> None:
     """A 503 that passes is retried, and the wait takes no wall time on a virtual clock."""
     shop, clock = Shop(), patient()
