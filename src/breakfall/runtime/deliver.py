@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import fcntl
 import os
 import socket
 import ssl
@@ -180,6 +181,7 @@ def _append(path: Path, line: bytes) -> None:
     """Append a line and wait until it is on the disk; a line that a crash cut short is ended first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # another writer's half-written line is not one that a crash cut short
         end = file.seek(0, os.SEEK_END)
         data = line + b"\n"
         if end:
