@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from breakfall.bench.relation import response
 from breakfall.recovery.classify import classify
 from breakfall.vocab import (
     Ending,
@@ -22,6 +21,7 @@ from breakfall.vocab import (
     Step,
     Tool,
 )
+from breakfall.vocab.relation import response
 
 HAND_OVER = "transfer_to_human"
 """A tool whose name begins so hands over; calling it is not going on."""

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from breakfall.bench.adoption import adopted
 from breakfall.bench.met import FaultMet, fired, handed_over, meet
-from breakfall.bench.relation import reads_back
 from breakfall.bench.stopping import stop_flaw
 from breakfall.vocab import (
     Cost,
@@ -25,6 +24,7 @@ from breakfall.vocab import (
     Task,
     Tool,
 )
+from breakfall.vocab.relation import reads_back
 
 KNOWN_SHUT_AFTER = 3
 """Failures after which a shut path is known to be shut."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from breakfall.bench.met import ambiguous, fired
-from breakfall.bench.relation import reads_back, root
 from breakfall.vocab import Ending, EpisodeEnd, Fact, FaultSource, Handoff, Ok, Step, Tool
+from breakfall.vocab.relation import reads_back, root
 
 
 def stop_flaw(end: EpisodeEnd, steps: Sequence[Step], tools: Mapping[str, Tool]) -> str:

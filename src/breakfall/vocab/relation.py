@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from breakfall.vocab import FaultKind, Response, Step, Tool
-from breakfall.vocab.tool import MapArguments
+from breakfall.vocab.fault import FaultKind, Response
+from breakfall.vocab.step import Step
+from breakfall.vocab.tool import MapArguments, Tool
 
 
 def root(step: Step) -> str:

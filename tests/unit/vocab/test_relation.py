@@ -2,8 +2,8 @@
 
 from tests.unit.bench.tale import ORDER, REFUND, TOOLS, Tale
 
-from breakfall.bench.relation import reads_back, response
 from breakfall.vocab import Effect, Path, Reader, Response, Settlement, Tool
+from breakfall.vocab.relation import reads_back, response
 
 
 def test_reader_by_another_path() -> None:
