@@ -31,6 +31,11 @@ class Breaker:
         self.persistent = failed.kind in PERSISTENT
         self.last_failure_s = now_s
 
+    def renewed(self) -> None:
+        """Note that what was refused has changed, the credentials or the call: it may be tried again."""
+        self.failures = 0
+        self.persistent = False
+
     def open(self, now_s: float, *, threshold: int, cooldown_s: float) -> bool:
         """Whether the path is known shut; after the cool-down one call may try it again (half-open)."""
         shut = self.failures >= threshold or (self.persistent and not self.successes)

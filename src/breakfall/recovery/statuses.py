@@ -91,6 +91,8 @@ def _refusal(failed: Failed, status: int) -> Diagnosis:
         return _forbidden(failed, said, text)
     if status == 409 and signs.IDEMPOTENCY.search(text) and signs.IN_PROGRESS.search(text):
         return Diagnosis(FaultKind.SERVER_ERROR, f"{evidence}: the same request is still at work", in_doubt=True)
+    if status in (409, 423) and failed.retry_after_s is not None:
+        return Diagnosis(FaultKind.SERVER_ERROR, f"{evidence}, and the server asks to come back")
     if header(failed.headers, "sunset") or (status == 410 and header(failed.headers, "deprecation")):
         return Diagnosis(FaultKind.SCHEMA_DRIFT, f"{evidence}, and the headers say that the interface is retired")
     found = signs.by_refusal(text)
