@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import fcntl
+import inspect
 import os
 import socket
 import ssl
