@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import jsonschema_rs
@@ -58,7 +60,7 @@ class Scrubber:
 
     def scrub(self, line: Line) -> Line:
         """Return the line without secrets; itself, if it holds none."""
-        walk = _Walk(self._rules, self._fields, self._keep, numbers=self._numbers)
+        walk = _Walk(self._without_secrets, self._is_secret_name, numbers=self._numbers)
         fields: dict[str, Any] = msgspec.to_builtins(line)
         clean = {
             name: value if name in _LINKS else walk.value(value, "/" + name, named=name != _SOURCES)
@@ -68,6 +70,16 @@ class Scrubber:
             return line
         places = dict.fromkeys((*line.scrubbed, *walk.places))
         return msgspec.convert(clean | {"scrubbed": sorted(places)}, type(line))
+
+    def _without_secrets(self, text: str) -> str:
+        if not self.suspicious(msgspec.json.encode(text)):
+            return text
+        for rule in self._rules:
+            text = rule.pattern.sub(partial(_replaced, rule), text)
+        return text
+
+    def _is_secret_name(self, key: str) -> bool:
+        return self._fields is not None and bool(self._fields.search(key)) and key.casefold() not in self._keep
 
 
 def _none_of(marks: list[str]) -> Any:
@@ -86,14 +98,13 @@ def _none_of(marks: list[str]) -> Any:
 class _Walk:
     """One pass over one line."""
 
-    __slots__ = ("_fields", "_keep", "_numbers", "_rules", "places")
+    __slots__ = ("_is_secret_name", "_numbers", "_without_secrets", "places")
 
     def __init__(
-        self, rules: list[Rule], fields: re.Pattern[str] | None, keep: frozenset[str], *, numbers: bool
+        self, without_secrets: Callable[[str], str], is_secret_name: Callable[[str], bool], *, numbers: bool
     ) -> None:
-        self._rules = rules
-        self._fields = fields
-        self._keep = keep
+        self._without_secrets = without_secrets
+        self._is_secret_name = is_secret_name
         self._numbers = numbers
         self.places: list[str] = []
 
@@ -136,19 +147,11 @@ class _Walk:
             again += 1
         return name
 
-    def _is_secret_name(self, key: str) -> bool:
-        return self._fields is not None and bool(self._fields.search(key)) and key.casefold() not in self._keep
-
     def _text(self, text: str, at: str) -> str:
         clean = self._without_secrets(text)
         if clean != text:
             self.places.append(at)
         return clean
-
-    def _without_secrets(self, text: str) -> str:
-        for rule in self._rules:
-            text = rule.pattern.sub(lambda found, rule=rule: _replaced(found, rule), text)  # type: ignore[misc]
-        return text
 
 
 def _worth_hiding(value: Any) -> bool:
@@ -159,7 +162,7 @@ def _worth_hiding(value: Any) -> bool:
 _GROUPS = ("secret", "a", "b", "c")
 
 
-def _replaced(found: re.Match[str], rule: Rule) -> str:
+def _replaced(rule: Rule, found: re.Match[str]) -> str:
     if rule.is_secret is not None and not rule.is_secret(found):
         return found[0]
     groups = found.groupdict()

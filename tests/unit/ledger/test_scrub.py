@@ -118,6 +118,24 @@ def test_a_secret_that_its_surroundings_betray_goes(name):
     assert line.scrubbed == ("/observed_outcome/message",)
 
 
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ("HTTP/1.1 401\nBearer ", "mF_9.B5f-4.1JqM", "\t."),
+        ("\tpassword=", "hunter2", "\n"),
+        ('{\\\\\\"password\\\\\\": \\\\\\"', "hunter2", '\\\\\\"}'),
+        ('password"""" = ', "hunter2", ""),
+        ("\x01://ann:", "hun\\ter2", "@host"),
+        ("\n--token ", "hunter2", "\n"),
+        ("비밀\n", "AKIA" + "Q7X2M4N8P1R5T9V3", "\\"),
+    ],
+)
+def test_what_json_escapes_hides_no_secret(before, secret, after):
+    """Line feeds, tabs, quotes and backslashes stand escaped in the line that is scanned; the secret is found."""
+    line, _ = written(step(arguments={"note": before + secret + after}))
+    assert line.arguments == {"note": before + SCRUBBED + after}
+
+
 @pytest.mark.parametrize("text", INNOCENT)
 def test_what_is_no_secret_stays(text):
     """Texts that look a little like secrets are left alone."""
