@@ -14,9 +14,10 @@ from msgspec import Struct
 from breakfall.errors import UsageError
 from breakfall.vocab import Applied, Settlement
 from breakfall.worlds.bfcl import facts, state
-from breakfall.worlds.bfcl.effects import EffectKey, effect_of
+from breakfall.worlds.bfcl.effects import effect_of
 from breakfall.worlds.bfcl.package import Package
 from breakfall.worlds.bfcl.readers import READERS
+from breakfall.worlds.gold.effects import EffectKey
 
 
 class GoldCall(Struct, frozen=True, kw_only=True):

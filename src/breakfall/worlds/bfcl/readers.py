@@ -8,35 +8,13 @@ record may be there already): `gold` tries each on the task's own writes and dro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from breakfall.vocab import Applied, Arguments, Reader, Settlement
-
-Tell: TypeAlias = Callable[[Any, Arguments], "Settlement | None"]
-
-_NO = Settlement(applied=Applied.NO)
-_UNKNOWN = Settlement(applied=Applied.UNKNOWN)
-
-
-def _yes(value: Any, evidence: str) -> Settlement:
-    return Settlement(applied=Applied.YES, value=value, evidence=evidence)
-
-
-def _reader(tool: str, tell: Tell, *names: str, **given: Any) -> Reader:
-    """Build a reader whose arguments are the write's of these names and fixed ones."""
-
-    def arguments(original: Arguments, context: Arguments) -> dict[str, Any] | None:
-        if any(name not in original for name in names):
-            return None
-        return {name: original[name] for name in names} | given
-
-    def judge(value: Any, original: Arguments, first_sent_s: float) -> Settlement:
-        try:
-            return tell(value, original) or _NO
-        except (LookupError, TypeError, AttributeError):  # the answer lacks what would tell
-            return _UNKNOWN
-
-    return Reader(tool=tool, arguments=arguments, judge=judge)
+from breakfall.vocab import Arguments, Reader, Settlement
+from breakfall.worlds.gold.readers import UNKNOWN as _UNKNOWN
+from breakfall.worlds.gold.readers import Tell
+from breakfall.worlds.gold.readers import reader as _reader
+from breakfall.worlds.gold.readers import yes as _yes
 
 
 def _listed(name: str) -> Tell:

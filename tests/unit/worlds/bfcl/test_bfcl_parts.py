@@ -158,8 +158,11 @@ class TestEffects:
 
     def test_compare(self) -> None:
         """Too few is missing, too many is duplicate once per extra time, unknown is wrong; `cd` counts for nothing."""
-        gold = Counter({("T.post", "a"): 1, ("T.like", "b"): 1, ("G.cd", "c"): 1})
-        log = [AppliedEffect(name=n, target=t) for n, t in [("T.post", "a")] * 3 + [("T.post", "z"), ("G.cd", "d")]]
+        gold = Counter({("T.post", "a"): 1, ("T.like", "b"): 1, ("GorillaFileSystem.cd", "c"): 1})
+        log = [
+            AppliedEffect(name=n, target=t)
+            for n, t in [("T.post", "a")] * 3 + [("T.post", "z"), ("GorillaFileSystem.cd", "d")]
+        ]
         assert compare(log, gold) == (("T.like b",), ("T.post a", "T.post a"), ("T.post z",))
 
 

@@ -1,0 +1,1 @@
+"""What worlds share whose tasks are lists of gold calls on a database: copies on write, plans, judging."""
