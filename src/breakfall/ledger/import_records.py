@@ -50,7 +50,7 @@ def _documents(path: Path) -> Iterator[tuple[Any, str]]:
     except OSError as error:
         raise UsageError(f"{path}: cannot read the file: {error.strerror}") from None
     try:
-        yield msgspec.json.decode(raw), str(path)
+        yield msgspec.json.decode(raw), str(path) if b"\n" in raw.strip() else f"{path}:1"
         return
     except (msgspec.MsgspecError, UnicodeDecodeError):
         lines = raw.splitlines()

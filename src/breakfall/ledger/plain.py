@@ -22,7 +22,7 @@ def plain(value: Any) -> Any:
     """
     try:
         return _plain(value)
-    except RecursionError:  # it holds itself
+    except Exception:  # it holds itself, or what it is asked for fails: recording must not break the call
         return _shown(value)
 
 
@@ -40,13 +40,17 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, set | frozenset):
         return sorted((_plain(item) for item in value), key=msgspec.json.encode)
-    for method, arguments in (("model_dump", {"mode": "json"}), ("tolist", {})):
-        dump = getattr(value, method, None)
-        if callable(dump) and not isinstance(value, type):
-            return _plain(dump(**arguments))
+    return _object(value)
+
+
+def _object(value: Any) -> Any:
     try:
+        for method, arguments in (("model_dump", {"mode": "json"}), ("tolist", {})):
+            dump = getattr(value, method, None)
+            if callable(dump) and not isinstance(value, type):
+                return _plain(dump(**arguments))
         built = msgspec.to_builtins(value, str_keys=True, enc_hook=_shown, order="deterministic")
-    except (TypeError, ValueError):
+    except Exception:
         return _shown(value)
     return built if isinstance(built, str) else _plain(built)
 

@@ -381,16 +381,22 @@ def test_a_wrong_record_is_refused_by_file_line_and_field(tmp_path, second, says
     ("name", "text", "says"),
     [
         ("jsonl", '{"tool": "t"}\n{"a"', "log:2: not JSON"),
-        ("otlp", '{"a": 1}', "log: not in the form of otlp: there is no `resourceSpans`"),
+        ("otlp", '{"a": 1}', "log:1: not in the form of otlp: there is no `resourceSpans`"),
         ("otlp", '{"resourceSpans": [3]}', "a int stands at /resourceSpans/0 where an object must"),
         (
             "otlp",
             json.dumps(otlp([{"attributes": [{"key": "k", "value": {"intValue": "x"}}]}])),
-            "log: not in the form of otlp: invalid literal",
+            "log:1: not in the form of otlp: invalid literal",
         ),
-        ("langsmith", '[{"run_type": "tool", "name": "t", "start_time": "soon"}]', "log /0: unix_s (from /start_time)"),
+        (
+            "langsmith",
+            '[{"run_type": "tool", "name": "t", "start_time": "soon"}]',
+            "log:1 /0: unix_s (from /start_time)",
+        ),
         ("langsmith", '[{"run_type": "tool", "name": "t", "start_time": 17}]', "17 is no date and time in a text"),
-        ("langfuse", "[3]", "log /0: a int stands where a record must"),
+        ("jsonl", '[{"tool": "t"}, 3]', "log:1 /1: a int stands where a record must"),
+        ("langfuse", '{"id": "t", "observations": [3]}', "log:1 /observations/0: a int stands where a record must"),
+        ("langfuse", "[3]", "log:1 /0: a int stands where a record must"),
     ],
 )
 def test_a_file_of_another_shape_is_refused(tmp_path, name, text, says):
@@ -439,6 +445,14 @@ def test_a_mapping_file_is_read_by_its_name(tmp_path):
     path = tmp_path / "map.toml"
     path.write_text(MAPPING)
     assert mapping_of(str(path)) == load_mapping(MAPPING, "map.toml", KNOWN)
+
+
+def test_a_record_that_is_passed_over_must_still_name_its_place(tmp_path):
+    """A parent link that cannot be read is an error, too, because a step may hang on it."""
+    text = MAPPING.replace('call = "/id"', 'call = { at = "/id", words = { a = "a" } }')
+    path = lines(tmp_path, {"kind": "chat", "id": "zz"})
+    with pytest.raises(UsageError, match=r"log.jsonl:1: call: 'zz' is none of the words"):
+        read_steps(path, load_mapping(text, "map.toml", KNOWN))
 
 
 def test_parents_that_go_in_a_circle_end(tmp_path):

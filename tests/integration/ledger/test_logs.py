@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from breakfall.errors import UsageError
+from breakfall.errors import StoreError, UsageError
 from breakfall.ledger.capture import Capture
 from breakfall.ledger.log_handlers import StepHandler, StepProcessor
 from breakfall.vocab import Applied, Effect, Failed, Ok, Uncertainty, VerificationStatus
@@ -67,6 +67,21 @@ def test_a_record_that_lacks_a_field_is_refused_by_its_name(logger, sink, handle
     assert sink.steps == []
     assert handler.refused == 1
     assert "Step needs verification and uncertainty_signal" in capsys.readouterr().err
+
+
+def test_a_full_disk_does_not_end_the_program(capsys):
+    """What the sink cannot store is an error on standard error, and no refusal of the record."""
+
+    class Full:
+        def step(self, step):
+            raise StoreError("no space left")
+
+    handler = StepHandler(Capture(Full()))
+    logger = logging.Logger("shop")
+    logger.addHandler(handler)
+    logger.info("refunded", extra=REFUND)
+    assert "no space left" in capsys.readouterr().err
+    assert handler.refused == 0
 
 
 def test_a_logged_exception_is_the_outcome(logger, sink):

@@ -353,6 +353,23 @@ def test_reports_of_what_happened_elsewhere(log, sink):
     assert len(sink.steps) == 2
 
 
+def test_only_the_last_calls_can_be_named(log, sink):
+    """A long episode does not fill the memory: calls long ago are forgotten."""
+    for n in range(10_002):
+        log.record(_draft(call=f"call-{n}"))
+    assert log.record(_draft(parent="call-10001")).parent == 10_001
+    with pytest.raises(UsageError, match="parent is 'call-1', which is no call among the last 10,000"):
+        log.record(_draft(parent="call-1"))
+
+
+def test_what_a_tool_refused_by_itself_is_not_put_in_doubt(sink):
+    """A reader of exceptions that knows a refusal for one is believed."""
+    log = Capture(sink, failed_from=lambda error: Failed(message=str(error), native=True))
+    with pytest.raises(ValueError, match="x"), log.step("refund", expected="x", effect=Effect.WRITE):
+        raise ValueError("x")
+    assert sink.steps[0].observed_outcome == Failed(message="x", native=True)
+
+
 def _draft(**more):
     return Draft(
         tool="refund",

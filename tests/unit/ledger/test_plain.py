@@ -78,6 +78,23 @@ class Broken:
         raise RuntimeError("no")
 
 
+class Refusing:
+    """It has a `model_dump` of another kind."""
+
+    def model_dump(self):
+        raise RuntimeError("no")
+
+    def __repr__(self):
+        return "Refusing()"
+
+
+class Shy(dict):
+    """It does not tell what it holds."""
+
+    def items(self):
+        raise RuntimeError("no")
+
+
 @pytest.mark.parametrize(
     ("value", "made"),
     [
@@ -91,6 +108,8 @@ class Broken:
         ({"b", "a"}, ["a", "b"]),
         ("\ud800", "\\ud800"),
         (Broken(), "<Broken>"),
+        ([Refusing(), 1], ["Refusing()", 1]),
+        (Shy(a=1), "{'a': 1}"),
         (2**64, "18446744073709551616"),
     ],
 )

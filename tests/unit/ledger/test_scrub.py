@@ -40,6 +40,9 @@ SECRETS = {
     "visa": "4111" + "111111111111",
     "visa in groups": "4111 1111 " + "1111 1111",
     "mastercard with dashes": "5555-5555-" + "5555-4444",
+    "diners": "3056930902" + "5904",
+    "discover": "6011" + "000990139424",
+    "with its check code": "4111 1111 1111 " + "1111 123",
     "amex": "3782 822463 " + "10005",
     "private key": "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEow\nq83v\n-----END RSA PRIVATE " + "KEY-----",
 }
@@ -64,6 +67,8 @@ INNOCENT = [
     "Unexpected token: < at position 0",
     "max_tokens=4096",
     "next_page_token=abc123def",
+    "password: null",
+    "9111111111111111",  # no network's
     "order 4111 1111 1111 1112",  # the check digit is wrong
     "2024-05-01 10:22:33 to 2024-05-02 11:00:00",
     "1700000000000",
