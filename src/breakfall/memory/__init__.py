@@ -1,0 +1,1 @@
+"""Bayesian Tool Memory: what earlier episodes tell of tools, learned without training."""
