@@ -123,6 +123,7 @@ class Nursery:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, "the worker process ended"
+        assert not line.startswith("failed"), line
         return line.strip()
 
     def order(self, keys: list[str], seconds: float = 0.0, death: str = "-") -> None:

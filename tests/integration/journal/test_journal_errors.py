@@ -5,7 +5,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import psycopg
 import pytest
 
 from breakfall.errors import StoreError, UsageError
-from breakfall.runtime.journal import Fresh, Operation, Replayed, Send, State, open_journal
+from breakfall.runtime.journal import Fresh, InFlightElsewhere, Operation, Replayed, Send, State, open_journal
 from breakfall.vocab import Ok
 
 
@@ -244,6 +246,20 @@ def test_a_locked_row_says_so(postgres):
             with pytest.raises(StoreError, match=r"locked by another session for more than 0.1 s"):
                 begin(journal)
         assert journal.get("k") is not None
+
+
+def test_a_new_key_that_another_session_is_just_storing_is_not_new(postgres):
+    """Beginning waits for the other session's commit and then sees its entry."""
+    with open_journal(postgres) as other, open_journal(postgres) as journal, ThreadPoolExecutor(1) as thread:
+        begin(other)
+        with psycopg.connect(postgres, autocommit=True) as raw:
+            row = raw.execute("DELETE FROM breakfall_journal RETURNING *").fetchone()
+            with raw.transaction():
+                raw.execute("INSERT INTO breakfall_journal VALUES (%s, %s, %s, %s, %s, %s)", row)
+                begun = thread.submit(begin, journal)
+                while not begun.done() and not raw.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
+                    time.sleep(0.005)
+        assert isinstance(begun.result(), InFlightElsewhere)
 
 
 def test_a_read_only_server_says_so(postgres):

@@ -80,7 +80,10 @@ def main() -> None:
         number = os.fork()
         if number == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            child(where, effects, order)
+            try:
+                child(where, effects, order)
+            except BaseException as error:
+                print(f"failed: {error!r}", flush=True)
             os._exit(0)
         print(number, flush=True)
 

@@ -284,6 +284,15 @@ def test_a_late_no_after_success_calls_a_person():
     assert settled(answered, looker.claim, DOUBT) == answered
 
 
+def test_a_look_up_that_began_before_another_send_says_nothing_about_that_one():
+    """Who looked up the first send and lost the hold meanwhile cannot rule the second one out."""
+    entry, _ = fresh()
+    entry, slow = rules.begin(entry, False, ORDER, send(), OTHER, 1.0)
+    entry, quick = rules.begin(entry, False, ORDER, send(), ME, 2.0)
+    entry, _ = fresh(entry=settled(entry, quick.claim, NO))
+    assert settled(entry, slow.claim, NO) == entry
+
+
 def test_answers_that_agree_change_nothing_but_a_missing_value():
     """The first value stays; a look-up that could not tell the value takes it from the call."""
     entry, claim = fresh()
