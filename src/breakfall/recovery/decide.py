@@ -112,9 +112,17 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
     return _wait(policy, case, f"{case.failed.failure_class} passes with probability {cost.comes_back:.2f}")
 
 
+_PASSES = 0.5
+"""Memory is evidence that a failure passes if it says that this is likelier than that it stays."""
+
+
 def beyond_repeating(case: Situation) -> bool:
-    """Whether a repeat of the same call mends nothing; a tool that is known to come back gets one chance."""
-    return case.failed.kind in PERSISTENT and not (case.recovered_before and case.tries < 2)
+    """Whether a repeat of the same call mends nothing; a tool that is known to come back gets one chance.
+
+    What is known comes from the task, where the tool answered before, or from memory.
+    """
+    learned = case.persistence is not None and case.persistence < _PASSES
+    return case.failed.kind in PERSISTENT and not ((case.recovered_before or learned) and case.tries < 2)
 
 
 def weigh(policy: Policy, case: Situation) -> Expected | None:

@@ -89,6 +89,7 @@ def _toolbox(setup: Setup, key: EpisodeKey, environment: Environment, clock: Vir
         injector=injector,
         clock=clock,
         policy=setup.agent.policy,
+        belief=setup.agent.belief,
         limits=setup.limits,
         place=(setup.seed, "recovery", setup.world.name, setup.task.id),
         shut=frozenset(told) if setup.agent.told_scenario else None,

@@ -15,9 +15,11 @@ from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, 
 from breakfall.vocab import (
     Applied,
     Ask,
+    Belief,
     Call,
     Failed,
     FaultKind,
+    Granularity,
     Ok,
     Outcome,
     Path,
@@ -281,7 +283,17 @@ class _Case:
                 continue
             if not self.task.known_shut(path.tool, self.now_s) and self.mapped(path) is not None:
                 found.append(path)
+        if self.task.belief is not None and found:
+            found = self.preferred(found, self.task.belief)
         return tuple(sorted(found, key=lambda path: path.tool in told) if told else found)
+
+    def preferred(self, paths: list[Path], belief: Belief) -> list[Path]:
+        """Leave out what memory says is no path, and put first, of equally exact ones, what it says answers most."""
+        learned = {path.tool: belief.switch_works(self.call.tool, path.tool) for path in paths}
+        prior = self.task.policy.switch_works
+        works = {tool: prior if value is None else value for tool, value in learned.items()}
+        kept = [path for path in paths if works[path.tool] > 0.0]
+        return sorted(kept, key=lambda path: (path.granularity is Granularity.PARTIAL, -works[path.tool]))
 
     def mapped(self, path: Path) -> dict[str, object] | None:
         """Map the call's arguments to the path's; None where they are not known."""
@@ -304,7 +316,7 @@ class _Case:
         if belief is None:
             return None, None
         stays = belief.persistence(tool.name, failed.kind) if failed.kind is not None else None
-        works = belief.switch_works(tool.name, paths[0].tool) if paths else None
+        works = belief.switch_works(self.call.tool, paths[0].tool) if paths else None
         return stays, works
 
     def situation(self, tool: Tool, failed: Failed) -> Situation:

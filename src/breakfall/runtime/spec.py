@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from breakfall.recovery.policy import Policy
-from breakfall.vocab import Agent
+from breakfall.vocab import Agent, Belief
 
 
 class AgentSpec(Struct, frozen=True, kw_only=True):
@@ -19,6 +19,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     name: str
     make: Callable[[], Agent]
     policy: Policy
+    belief: Belief | None = None
+    """What memory says of the tools."""
     told_scenario: bool = False
     """The oracle: it is told which tools the scenario shuts."""
     built_in: bool = False

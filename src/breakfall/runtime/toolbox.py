@@ -20,6 +20,7 @@ from breakfall.runtime.wants import Attempt, Done, Question, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
     Applied,
+    Belief,
     Call,
     Environment,
     Failed,
@@ -70,6 +71,7 @@ class EpisodeToolbox:
         injector: What stands between the calls and the environment.
         clock: The episode's clock.
         policy: How to recover.
+        belief: What memory says of the tools.
         limits: What the episode may use.
         place: Seed, world and task: where the randomness of recovery lives.
         shut: For the oracle alone: the tools that the scenario shuts.
@@ -85,6 +87,7 @@ class EpisodeToolbox:
         injector: Injector,
         clock: VirtualClock,
         policy: Policy,
+        belief: Belief | None = None,
         limits: Limits,
         place: tuple[str | int, ...],
         shut: frozenset[str] | None = None,
@@ -103,6 +106,7 @@ class EpisodeToolbox:
         self._state = TaskState(
             tools=environment.tools,
             policy=policy,
+            belief=belief,
             place=address(*place),
             calls_left=limits.calls,
             deadline_s=limits.seconds,

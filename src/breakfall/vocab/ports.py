@@ -36,7 +36,7 @@ class Belief(Protocol):
         ...
 
     def switch_works(self, source: str, target: str) -> float | None:
-        """Return the probability that `target` answers where `source` failed."""
+        """Return the probability that `target` answers where `source` failed; 0 where it is no path at all."""
         ...
 
 
