@@ -169,7 +169,7 @@ class _Case:
         """End the call as failed; an operation that nobody knows the outcome of stays open for the next call."""
         self.task.stops[self.call.id] = reason
         if not self.unsettled:
-            return failed
+            return replace(failed, applied=Applied.NO) if failed.ambiguous else failed  # it was looked up since
         if self.operation is not None:
             self.operation.open_since_s = self.first_sent_s
             self.operation.open_path = self.path

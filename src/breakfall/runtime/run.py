@@ -130,6 +130,7 @@ class Run:
         """Take what the journal answered instead of letting the write out."""
         if isinstance(outcome, Failed):
             self.state.stops[opening.call.id] = outcome.message
+            self._note_unknown(opening, outcome)
             return outcome
         value = declared.restored(outcome.value)
         if opening.operation is not None:
@@ -140,8 +141,10 @@ class Run:
 
     def leave(self, opening: Opening, outcome: Outcome) -> None:
         """Store how a journalled write ended, and forget what only a failure needs."""
-        if isinstance(outcome, Ok) and self.errors:
+        if isinstance(outcome, Ok):
             self.errors.pop(opening.call.id, None)
+        else:
+            self._note_unknown(opening, outcome)
         write = self._writes.pop(opening.call.id, None)
         if write is not None:
             looked_up = opening.call.id in self.state.settled
@@ -209,10 +212,24 @@ class Run:
         """Build the packet for a person."""
         return build(self.goal, reason, list(self._steps), self.state.tools, self.state.settled)
 
+    def _note_unknown(self, opening: Opening, failed: Failed) -> None:
+        """Let the hand-over name a write that an earlier call or process sent, although no attempt was made here."""
+        call = opening.call
+        if failed.ambiguous and not any(step.call == call.id and not step.purpose for step in self._steps):
+            now_s = self.clock.now()
+            self._steps.append(self._step(Attempt(call=call, tool=opening.tool), failed, now_s, now_s))
+
     def _record(self, want: Attempt, outcome: Outcome, sent_s: float, now_s: float) -> None:
+        step = self._step(want, outcome, sent_s, now_s)
+        self._count += 1
+        self._steps.append(step)
+        if self._ledger is not None:
+            self._ledger.step(step)
+
+    def _step(self, want: Attempt, outcome: Outcome, sent_s: float, now_s: float) -> Step:
         writes = want.tool is not None and want.tool.writes
         status = VerificationStatus.NOT_DONE if writes else VerificationStatus.NOT_APPLICABLE
-        step = Step(
+        return Step(
             episode=self.name,
             n=self._count,
             call=want.call.id,
@@ -230,10 +247,6 @@ class Run:
             verification=Verification(status=status),
             uncertainty_signal=Uncertainty.MISSING,
         )
-        self._count += 1
-        self._steps.append(step)
-        if self._ledger is not None:
-            self._ledger.step(step)
 
 
 def plain(value: Any) -> Any:

@@ -123,7 +123,7 @@ def operation_of(call: Call, tool: Tool, task: TaskState, *, again: bool = False
         UsageError: The caller's key was used with other arguments before.
     """
     parameter = tool.idempotency.parameter if tool.idempotency.kind is IdempotencyKind.KEY else None
-    own = call.arguments.get(parameter) if parameter is not None else None
+    own = (call.arguments.get(parameter) or None) if parameter is not None else None  # an empty text is no key
     plain = {k: v for k, v in call.arguments.items() if k != parameter} if parameter is not None else call.arguments
     canonical = msgspec.json.encode(plain, order="sorted", enc_hook=repr)
     named = str(own) if own is not None else _digest(address(tool.name) + task.place + canonical)

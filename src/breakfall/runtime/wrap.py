@@ -86,13 +86,13 @@ class Toolbox:
         self._tools = _by_name(tools)
         self._specs = {name: declared.spec for name, declared in self._tools.items()}
         self._policy = PRESETS[policy] if isinstance(policy, str) else policy
+        self._clock = clock or SystemClock()
         self._own_journal = isinstance(journal, str | Path)
-        self._journal = open_journal(journal) if isinstance(journal, str | Path) else journal
+        self._journal = open_journal(journal, now=self._clock.now) if isinstance(journal, str | Path) else journal
         self._ledger = ledger
         self._memory = memory
         self._retries = retries if retries is not None else RetryBudget()
         self._ask = ask
-        self._clock = clock or SystemClock()
         self._breakers: dict[str, Breaker] = {}
         self._dispatch = Dispatch(self._clock)
         self._default = self._new_run(f"run-{uuid4().hex}", "", _UNLIMITED, float("inf"))

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -268,3 +269,38 @@ def test_tools_can_be_added() -> None:
     assert len(calls) == 3
     with pytest.raises(UsageError, match="two tools are named 'read'"):
         box.add(other)
+
+
+def test_a_write_that_was_looked_up_in_vain_is_known_not_to_have_happened() -> None:
+    """A lost write that its reader does not find, and that may not be repeated, ends as "not applied"."""
+
+    @tool("read")
+    def made(item: str) -> list[str]:
+        return []
+
+    @tool("write", reader=look_up(made, judge=judge))
+    def make(item: str) -> str:
+        raise ConnectionResetError("connection reset by peer")
+
+    box = Toolbox(made, make, clock=VirtualClock())
+    with pytest.raises(CallStopped) as stopped:
+        box.value_of(make, {"item": "hat"}, repeatable=False)
+    assert stopped.value.outcome.applied is Applied.NO
+    assert stopped.value.handoff.unknown == ()
+
+
+def test_the_hand_over_names_what_an_earlier_process_sent(tmp_path: Path) -> None:
+    """A write of unknown outcome is in the packet for a person also where this process made no attempt of it."""
+    with pytest.warns(UserWarning, match="neither a reader nor a key"):
+
+        @tool("write")
+        def make(item: str) -> str:
+            raise ConnectionResetError("connection reset by peer")
+
+    for start in range(3):
+        with Toolbox(make, journal=tmp_path / "w.db", clock=VirtualClock()) as box, box.task("buy", run="t"):
+            if start == 2:
+                assert len(box.reconcile().needs_person) == 1
+            with pytest.raises(CallStopped) as stopped:
+                box[make]("hat")
+            assert [fact.arguments["item"] for fact in stopped.value.handoff.unknown] == ["hat"]
