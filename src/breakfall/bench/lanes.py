@@ -29,6 +29,7 @@ from breakfall.faults.profile import Profile
 from breakfall.ledger import read
 from breakfall.ledger.line import segment_path
 from breakfall.ledger.segment import SegmentWriter
+from breakfall.memory.beliefs import Memory
 from breakfall.runtime.toolbox import Limits
 from breakfall.vocab import Ending, EpisodeEnd
 
@@ -53,6 +54,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     folder: Path
     profile: Profile
     limits: Limits
+    memory: Memory | None = None
 
 
 class Lanes:
@@ -191,7 +193,14 @@ class _Process:
     def __init__(self, terms: Terms, name: str, counters: Any) -> None:
         self.counters = counters
         self.runner = asyncio.Runner()
-        self.worker = Worker(terms.folder, name, profile=terms.profile, limits=terms.limits, go_on=self._stored)
+        self.worker = Worker(
+            terms.folder,
+            name,
+            profile=terms.profile,
+            limits=terms.limits,
+            go_on=self._stored,
+            memory=terms.memory,
+        )
 
     def _stored(self) -> bool:
         self.counters[_FINISHED] += 1

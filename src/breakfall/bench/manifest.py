@@ -10,9 +10,12 @@ from msgspec import Struct
 
 import breakfall
 from breakfall import catalog
+from breakfall.bench import remember
 from breakfall.bench.matrix import Spec
 from breakfall.errors import StoreError, UsageError
 from breakfall.faults.profile import Profile
+from breakfall.memory import store
+from breakfall.memory.beliefs import Memory
 
 NAME = "run.json"
 FORMAT = 1
@@ -20,11 +23,13 @@ _DIGEST_BYTES = 8
 _DECIDING = (
     "agents",
     "faults",
+    "memory",
     "recovery",
     "runtime",
     "vocab",
     "worlds",
     "bench/rehearse.py",
+    "bench/remember.py",
     "catalog.py",
     "seeds.py",
 )
@@ -41,6 +46,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     spec: Spec
     profile: Profile
     """What `spec.profile` was when the run began."""
+    memory: Memory | None = None
+    """What `spec.memory` held when the run began."""
     data: dict[str, str]
     """Hash of each world's data."""
     code: str
@@ -50,21 +57,26 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """Real seconds spent so far, over all starts; the only time of the real world in a run folder."""
 
 
-def describe(spec: Spec, profile: Profile | None = None) -> Manifest:
+def describe(spec: Spec, profile: Profile | None = None, memory: Memory | None = None) -> Manifest:
     """Describe the run that a spec is, here and now.
 
     Args:
         spec: What to run.
         profile: What the spec's profile holds; None: look it up.
+        memory: What the spec's memory holds; None: read it, if the spec has one.
 
     Raises:
-        UsageError: A world, agent or profile does not exist or cannot be loaded.
+        UsageError: A world, agent, profile or memory does not exist or cannot be loaded.
+        StoreError: The memory is damaged.
     """
+    if memory is None and spec.memory:
+        memory = store.read(Path(spec.memory))
     return Manifest(
         breakfall=breakfall.__version__,
         command=spec.command,
         spec=spec,
         profile=profile or catalog.profile(spec.profile),
+        memory=memory,
         data={name: catalog.world(name).data_hash() for name in spec.worlds},
         code=_code_hash(spec),
     )
@@ -79,8 +91,8 @@ def differences(stored: Manifest, wanted: Manifest) -> list[str]:
     """Say in what two runs differ; empty if one goes on with the other."""
     before, after = _fixed(stored), _fixed(wanted)
     found = []
-    for name in before:
-        if before[name] != after[name]:
+    for name in before | after:
+        if before.get(name) != after.get(name):
             shown = name in Spec.__struct_fields__ and name != "limits"
             found.append(f"{name} {_short(before[name])} there, {_short(after[name])} here" if shown else name)
     return found
@@ -126,8 +138,11 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def _fixed(manifest: Manifest) -> dict[str, object]:
-    spec = {name: getattr(manifest.spec, name) for name in Spec.__struct_fields__ if name != "profile"}
-    profile = {"profile": manifest.spec.profile, "profile's content": manifest.profile}
+    apart = ("profile", "memory")
+    spec = {name: getattr(manifest.spec, name) for name in Spec.__struct_fields__ if name not in apart}
+    profile: dict[str, object] = {"profile": manifest.spec.profile, "profile's content": manifest.profile}
+    if manifest.memory is not None:
+        profile["memory's content"] = manifest.memory
     return {**spec, **profile, "the worlds' data": manifest.data, "breakfall's or the agents' code": manifest.code}
 
 
@@ -139,7 +154,8 @@ def _code_hash(spec: Spec) -> str:
     home = Path(breakfall.__file__).parent
     files = [file for part in _DECIDING for file in _sources(home / part)]
     named = [(file.relative_to(home).as_posix(), file) for file in files]
-    others = [(name, catalog.source_file(name)) for name in (*spec.worlds, *spec.agents)]
+    agents = dict.fromkeys(remember.parted(name)[0] for name in spec.agents)
+    others = [(name, catalog.source_file(name)) for name in (*spec.worlds, *agents)]
     named += [(name, file) for name, file in others if file is not None]
     whole = blake2b(digest_size=_DIGEST_BYTES)
     for name, file in sorted(named):

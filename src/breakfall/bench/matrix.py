@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from breakfall import catalog
+from breakfall.bench import remember
 from breakfall.errors import UsageError, unknown_name
 from breakfall.runtime.toolbox import Limits
 from breakfall.vocab import EpisodeKey, Scenario, World
@@ -26,6 +27,9 @@ class Spec(Struct, frozen=True, kw_only=True):
     """`N` tasks of each world's default split, all of a `SPLIT`, or `SPLIT:N`."""
     scenarios: tuple[Scenario, ...] = tuple(Scenario)
     agents: tuple[str, ...] = tuple(catalog.AGENTS)
+    """Names of agents; NAME+MODE is one with `memory` in a mode."""
+    memory: str = ""
+    """The memory's file; "" is none."""
     profile: str = "paper"
     """A built-in profile's name or a TOML file's path; CLEAN always runs without noise."""
     seeds: int = 5
@@ -52,6 +56,8 @@ class Spec(Struct, frozen=True, kw_only=True):
         if self.conditions:
             parts += ["--condition", ",".join(self.conditions)]
         parts += ["--tasks", self.tasks, "--scenarios", ",".join(self.scenarios), "--agents", ",".join(self.agents)]
+        if self.memory:
+            parts += ["--memory", self.memory]
         parts += ["--profile", self.profile, "--seeds", str(self.seeds)]
         return shlex.join(parts)
 
@@ -97,7 +103,7 @@ def expand(spec: Spec) -> list[Unit]:
         UsageError: A world, condition, split or agent does not exist, or a split has too few tasks.
     """
     for name in spec.agents:
-        catalog.agent(name)
+        remember.check(name, has_memory=bool(spec.memory))
     per_seed = len(spec.scenarios) * len(spec.agents)
     stride = max(1, _UNIT_EPISODES // per_seed)
     chunks = [tuple(range(start, min(start + stride, spec.seeds))) for start in range(0, spec.seeds, stride)]

@@ -47,7 +47,7 @@ def repro(folder: Path, name: str) -> Repeat:
     manifest = manifests.read(folder)
     with index.opened(folder) as opened:
         steps, end = index.load(folder, index.find(opened, name))
-    stage = Stage(manifest.profile, manifest.spec.limits)
+    stage = Stage(manifest.profile, manifest.spec.limits, manifest.memory)
     played = asyncio.run(stage.play(unit_of(manifest, end.key), end.key))
     difference = "" if _bytes(played) == encode_episode(steps, end) else _first_difference(steps, end, played)
     return Repeat(
@@ -55,8 +55,13 @@ def repro(folder: Path, name: str) -> Repeat:
         same=not difference,
         steps=end.steps,
         difference=difference,
-        notes=tuple(manifests.differences(manifest, manifests.describe(manifest.spec, manifest.profile))),
+        notes=tuple(manifests.differences(manifest, _here(manifest))),
     )
+
+
+def _here(manifest: Manifest) -> Manifest:
+    """Describe the same run with the data and code of here and now."""
+    return manifests.describe(manifest.spec, manifest.profile, manifest.memory)
 
 
 def unit_of(manifest: Manifest, key: EpisodeKey) -> Unit:

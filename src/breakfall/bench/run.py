@@ -77,7 +77,7 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
         total = sum(unit.size for unit in units)
         before = total - sum(job.unit.size - len(job.done) for job in todo)
         started_s = time.monotonic()
-        terms = Terms(folder=folder, profile=manifest.profile, limits=spec.limits)
+        terms = Terms(folder=folder, profile=manifest.profile, limits=spec.limits, memory=manifest.memory)
         complete = False
         try:
             lost = _run_jobs(terms, todo, min(jobs, len(todo)), lambda ran: progress(before + ran, total))
@@ -117,7 +117,9 @@ def _run_here(terms: Terms, todo: list[Job], progress: Callable[[int], None]) ->
         for job in todo:
             await worker.run(job.unit, job.done)
 
-    with Worker(terms.folder, "w0", profile=terms.profile, limits=terms.limits, go_on=stored) as worker:
+    with Worker(
+        terms.folder, "w0", profile=terms.profile, limits=terms.limits, go_on=stored, memory=terms.memory
+    ) as worker:
         asyncio.run(work())
     progress(ran)
 

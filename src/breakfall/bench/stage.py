@@ -10,13 +10,16 @@ from types import FrameType
 from typing import TypeAlias
 
 from breakfall import catalog
+from breakfall.bench import remember
 from breakfall.bench.matrix import Unit
 from breakfall.bench.rehearse import rehearse
 from breakfall.errors import RunError
 from breakfall.faults.profile import PROFILES, Profile
 from breakfall.faults.scenario import Blockade, Openings, plan
 from breakfall.ledger.line import check_readable
+from breakfall.memory.beliefs import Memory
 from breakfall.runtime.episode import Setup, run_episode
+from breakfall.runtime.spec import AgentSpec
 from breakfall.runtime.toolbox import Limits, OutOfBudget
 from breakfall.vocab import Answer, Ending, EpisodeEnd, EpisodeKey, NotApplicable, Scenario, Step, Task, Verdict
 
@@ -27,11 +30,13 @@ _GRACE_S = 2.0
 
 
 class Stage:
-    """Plays episodes under one profile and one set of limits; keeps tasks and rehearsals between them."""
+    """Plays episodes under one profile, memory and set of limits; keeps tasks and rehearsals between them."""
 
-    def __init__(self, profile: Profile, limits: Limits) -> None:
+    def __init__(self, profile: Profile, limits: Limits, memory: Memory | None = None) -> None:
         self._profile = profile
         self._limits = limits
+        self._memory = memory
+        self._agents: dict[str, AgentSpec] = {}
         self._tasks: dict[tuple[str, str, int | None], dict[str, Task]] = {}
         self._openings: dict[tuple[str, str, str], Openings | RunError] = {}
         self._drawn: tuple[object, Blockade | str] = (None, "")
@@ -43,7 +48,7 @@ class Stage:
             UsageError: The world or the agent cannot be loaded.
         """
         world = catalog.world(unit.source)
-        agent = catalog.agent(key.agent)
+        agent = self._agent(key.agent)
         try:
             task = self._task(unit)
             blockade = self._blockade(unit, key, await self._rehearsed(unit, task))
@@ -65,6 +70,11 @@ class Stage:
         if agent.built_in and unit.source in catalog.WORLDS:
             return await run_episode(setup)
         return await self._play_foreign(setup)
+
+    def _agent(self, name: str) -> AgentSpec:
+        if name not in self._agents:
+            self._agents[name] = remember.agent(name, self._memory)
+        return self._agents[name]
 
     async def _play_foreign(self, setup: Setup) -> Played:
         """Play an episode with code of someone else's in it, which may do anything."""

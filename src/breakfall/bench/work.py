@@ -12,6 +12,7 @@ from breakfall.bench.stage import Played, Stage, broken
 from breakfall.errors import RunError
 from breakfall.faults.profile import Profile
 from breakfall.ledger.segment import SegmentWriter
+from breakfall.memory.beliefs import Memory
 from breakfall.runtime.toolbox import Limits
 from breakfall.vocab import Ending, NotApplicable
 
@@ -24,11 +25,21 @@ class Worker:
         name: The segment's name.
         profile: The noise of all scenarios but CLEAN.
         limits: What one episode may use.
+        memory: What agents with a mode know.
         go_on: Called after each stored episode; False stops the worker.
     """
 
-    def __init__(self, folder: Path, name: str, *, profile: Profile, limits: Limits, go_on: Callable[[], bool]) -> None:
-        self._stage = Stage(profile, limits)
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        profile: Profile,
+        limits: Limits,
+        go_on: Callable[[], bool],
+        memory: Memory | None = None,
+    ) -> None:
+        self._stage = Stage(profile, limits, memory)
         self._go_on = go_on
         self._writer = SegmentWriter(folder, name)
 

@@ -29,6 +29,9 @@ def bench(
         list[str] | None,
         typer.Option(metavar="PACKAGE.MODULE:OBJECT", help="An agent of your own, beside those; may be repeated."),
     ] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="FILE", help="What agents named NAME+static, NAME+posterior or NAME+shuffled know.")
+    ] = "",
     profile: Annotated[str, typer.Option(help="Noise: clean, light, paper, sticky, storm, or FILE.toml.")] = "paper",
     seeds: Annotated[int, typer.Option(help="Run every task with the seeds 0 to N - 1.")] = 5,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; by default one per core.")] = None,
@@ -57,6 +60,7 @@ def bench(
         tasks=tasks,
         scenarios=_scenarios(scenarios),
         agents=(*_listed(agents), *(agent or ())),
+        memory=memory,
         profile=profile,
         seeds=seeds,
     )
