@@ -8,6 +8,7 @@ import typer
 
 import breakfall
 from breakfall.cli.bench import bench
+from breakfall.cli.demo import demo
 from breakfall.cli.journal import journal
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
@@ -22,6 +23,7 @@ app.command()(bench)
 app.command()(show)
 app.command()(repro)
 app.add_typer(journal, name="journal")
+app.add_typer(demo, name="demo")
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,1 @@
+"""Proofs on real services, run by `breakfall demo`: own processes, real databases, real kills."""
