@@ -10,6 +10,7 @@ import breakfall
 from breakfall.cli.bench import bench
 from breakfall.cli.demo import demo
 from breakfall.cli.journal import journal
+from breakfall.cli.memory import memory
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
 
@@ -23,6 +24,7 @@ app.command()(bench)
 app.command()(show)
 app.command()(repro)
 app.add_typer(journal, name="journal")
+app.add_typer(memory, name="memory")
 app.add_typer(demo, name="demo")
 
 

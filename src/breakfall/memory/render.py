@@ -14,6 +14,7 @@ from breakfall.memory.fallbacks import fallbacks
 from breakfall.vocab import Belief, Text
 
 Language: TypeAlias = Literal["en", "ko"]
+LANGUAGES: dict[str, Language] = {"en": "en", "ko": "ko"}
 
 LETTERS_PER_TOKEN = 3
 _WIDE = ((0x1100, 0x11FF), (0x3040, 0x30FF), (0x3130, 0x318F), (0x3400, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF))
