@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
+from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from breakfall import stats
 from breakfall.bench.metrics import BY_NAME, bits, resamples, rounded
@@ -32,6 +34,21 @@ COMPARED = (
 )
 
 
+Place: TypeAlias = tuple[str | int, ...]
+"""What two episodes of a pair share; the task comes first."""
+
+
+class Paired(Struct, frozen=True, kw_only=True):
+    """A difference over pairs, clustered by task, with its 95 % interval and its permutation test."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    pairs: int
+    tasks: int
+
+
 class Comparison(Struct, frozen=True, kw_only=True):
     """`a` minus `b` on one metric, over the pairs in which both episodes are conclusive."""
 
@@ -51,7 +68,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 def compare(scores: Sequence[EpisodeScore]) -> list[Comparison]:
     """Compare every pair of agents, in the order of the scores, on every metric that both have pairs for."""
-    places: dict[tuple[str, str, Scenario], dict[str, dict[tuple[str, int], EpisodeScore]]] = {}
+    places: dict[tuple[str, str, Scenario], dict[str, dict[Place, EpisodeScore]]] = {}
     for score in scores:
         if score.conclusive:
             key = score.key
@@ -63,10 +80,9 @@ def compare(scores: Sequence[EpisodeScore]) -> list[Comparison]:
         agents = places[world, condition, scenario]
         for a, b in combinations(agents, 2):
             for metric in COMPARED:
-                sums, sizes = _differences(metric, agents[a], agents[b])
-                if not sums:
+                difference = paired(metric, agents[a], agents[b])
+                if difference is None:
                     continue
-                interval = stats.bootstrap_ratio(sums, sizes, resamples(len(sums)))
                 found.append(
                     Comparison(
                         world=world,
@@ -75,23 +91,34 @@ def compare(scores: Sequence[EpisodeScore]) -> list[Comparison]:
                         b=b,
                         scenario=scenario,
                         metric=metric,
-                        difference=rounded(sum(sums) / sum(sizes)),
-                        low=rounded(interval.low),
-                        high=rounded(interval.high),
-                        p=rounded(_p(sums)),
-                        pairs=round(sum(sizes)),
-                        tasks=len(sums),
+                        **asdict(difference),
                     )
                 )
     return found
 
 
+def paired(metric: str, a: Mapping[Place, EpisodeScore], b: Mapping[Place, EpisodeScore]) -> Paired | None:
+    """Return `a` minus `b` over the places that both have and that the metric says something about; None if none."""
+    sums, sizes = _differences(metric, a, b)
+    if not sums:
+        return None
+    interval = stats.bootstrap_ratio(sums, sizes, resamples(len(sums)))
+    return Paired(
+        difference=rounded(sum(sums) / sum(sizes)),
+        low=rounded(interval.low),
+        high=rounded(interval.high),
+        p=rounded(_p(sums)),
+        pairs=round(sum(sizes)),
+        tasks=len(sums),
+    )
+
+
 def _differences(
-    name: str, a: Mapping[tuple[str, int], EpisodeScore], b: Mapping[tuple[str, int], EpisodeScore]
+    name: str, a: Mapping[Place, EpisodeScore], b: Mapping[Place, EpisodeScore]
 ) -> tuple[list[float], list[float]]:
     """Return the differences summed within each task, and how many pairs each task has."""
     of = BY_NAME[name].of
-    tasks: dict[str, list[float]] = {}
+    tasks: dict[str | int, list[float]] = {}
     for place in sorted(a.keys() & b.keys()):
         left, right = of(a[place]), of(b[place])
         if left is None or right is None:

@@ -24,7 +24,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     conditions: tuple[str, ...] = ()
     """Empty: each world's default one."""
     tasks: str = "100"
-    """`N` tasks of each world's default split, all of a `SPLIT`, or `SPLIT:N`."""
+    """`N` tasks of each world's default split, all of a `SPLIT`, `SPLIT:N`, or `SPLIT:A-B`: the A-th to the B-th."""
     scenarios: tuple[Scenario, ...] = tuple(Scenario)
     agents: tuple[str, ...] = tuple(catalog.AGENTS)
     """Names of agents; NAME+MODE is one with `memory` in a mode."""
@@ -110,8 +110,8 @@ def expand(spec: Spec) -> list[Unit]:
     units = []
     for name in spec.worlds:
         world = catalog.world(name)
-        split, limit = _chosen(spec.tasks, world)
-        tasks = _tasks(world, split, limit)
+        split, first, limit = _chosen(spec.tasks, world)
+        tasks = _tasks(world, split, limit)[first - 1 :]
         for condition in _conditions(spec, world):
             units += [
                 Unit(
@@ -138,18 +138,22 @@ def _conditions(spec: Spec, world: World) -> tuple[str, ...]:
     return spec.conditions or world.conditions[:1]
 
 
-def _chosen(tasks: str, world: World) -> tuple[str, int | None]:
-    """Read `N`, `SPLIT` or `SPLIT:N` for one world."""
+def _chosen(tasks: str, world: World) -> tuple[str, int, int | None]:
+    """Read `N`, `SPLIT`, `SPLIT:N` or `SPLIT:A-B` for one world: the split, the first task and the last."""
     split, colon, count = tasks.rpartition(":")
     if not colon:
         split, count = (world.splits[0], tasks) if tasks.isdecimal() else (tasks, "")
     if split not in world.splits:
         raise unknown_name("split", split, world.splits, f"splits of world {world.name!r}; --tasks N, SPLIT or SPLIT:N")
     if not count and not colon:
-        return split, None
-    if not count.isdecimal() or int(count) < 1:
-        raise UsageError(f"--tasks is {tasks!r}: the number of tasks is {count!r}, must be a whole number from 1")
-    return split, int(count)
+        return split, 1, None
+    first, dash, last = count.partition("-")
+    if not dash:
+        first, last = "1", count
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        right = "A-B with 1 <= A <= B" if dash else "a whole number from 1"
+        raise UsageError(f"--tasks is {tasks!r}: the number of tasks is {count!r}, must be {right}")
+    return split, int(first), int(last)
 
 
 def _tasks(world: World, split: str, limit: int | None) -> list[str]:

@@ -125,6 +125,19 @@ def build(folder: Path) -> Outcome:
     return Outcome(report=report, scores=scores, missing=missing)
 
 
+def scores_of(folder: Path) -> list[EpisodeScore]:
+    """Score the episodes of a run folder, in the order of a report.
+
+    Raises:
+        UsageError: The folder holds no run.
+        StoreError: What it holds is damaged.
+    """
+    run = manifest.read(folder)
+    place = _ordering(run.spec.agents)
+    scored = _scored(read_episodes(folder), _Worlds(run), Gallery())
+    return sorted(scored, key=lambda score: place(score.key))
+
+
 def _ordering(agents: Sequence[str]) -> Callable[[EpisodeKey], tuple[object, ...]]:
     """Return the sort key of a report: agents as the run names them, scenarios as they are defined."""
     ranks = {agent: rank for rank, agent in enumerate(agents)}

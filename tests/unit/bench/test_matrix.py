@@ -66,3 +66,17 @@ def test_the_command_runs_the_same_spec():
         *("breakfall", "bench", "--world", "store", "--condition", "native", "--tasks", "train:7"),
         *("--scenarios", "CLEAN,S1,S2,S3", "--agents", "a.b:C", "--profile", "my noise.toml", "--seeds", "3"),
     ]
+
+
+def test_a_range_of_tasks():
+    """SPLIT:A-B is the A-th to the B-th task of a split."""
+    whole = [unit.task for unit in expand(Spec(tasks="train:6", seeds=1))]
+    assert [unit.task for unit in expand(Spec(tasks="train:1-4", seeds=1))] == whole[:4]
+    assert [unit.task for unit in expand(Spec(tasks="train:5-6", seeds=1))] == whole[4:]
+
+
+@pytest.mark.parametrize("tasks", ["train:0-3", "train:4-3", "train:-3", "train:2-", "train:a-b"])
+def test_a_wrong_range_is_refused(tasks):
+    """A range that is none is refused with what would be right."""
+    with pytest.raises(UsageError, match="must be A-B with 1 <= A <= B"):
+        expand(Spec(tasks=tasks))
