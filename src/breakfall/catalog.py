@@ -20,6 +20,7 @@ from breakfall.vocab import Agent, World
 WORLDS: dict[str, str] = {
     "store": "breakfall.worlds.store:StoreWorld",
     "bfcl": "breakfall.worlds.bfcl:BfclWorld",
+    "tau2-retail": "breakfall.worlds.tau2:retail",
 }
 """Where each built-in world lives; third parties register a class in the entry point group `breakfall.worlds`."""
 
