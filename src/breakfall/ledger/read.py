@@ -9,15 +9,18 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from breakfall.errors import StoreError
+from breakfall.errors import StoreError, UsageError
 from breakfall.ledger.line import (
     DECODER,
     END_PREFIX,
     NOT_APPLICABLE_PREFIX,
+    Closed,
     Header,
+    Holds,
     check_header,
     segment_paths,
 )
+from breakfall.ledger.pack import open_segment
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
 
 
@@ -43,19 +46,23 @@ _END_NAME = msgspec.json.Decoder(_EndName)
 
 
 def lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (line number, offset, line) for each complete line of a segment after its header.
+    """Yield (line number, offset, line) for each complete line of a segment of episodes after its header.
 
     Raises:
         StoreError: The header is missing or unknown, or the file cannot be read.
+        UsageError: The segment holds single steps.
     """
     offset = 0
     try:
-        with path.open("rb") as stream:
+        with open_segment(path) as stream:
             for number, raw in enumerate(stream, 1):
                 if not raw.endswith(b"\n"):
                     return  # torn by a kill or a full disk: never acknowledged
                 if number == 1:
-                    check_header(path, raw)
+                    if check_header(path, raw).holds is not Holds.EPISODES:
+                        raise UsageError(
+                            f"{path}: holds single steps, not episodes; look at it with `breakfall ledger`"
+                        )
                 else:
                     yield number, offset, raw
                 offset += len(raw)
@@ -73,8 +80,8 @@ def decode(path: Path, number: int, raw: bytes) -> Step | EpisodeEnd | NotApplic
         line = DECODER.decode(raw)
     except msgspec.MsgspecError as error:
         raise StoreError(f"{path}: line {number} is damaged: {error}; restore the file or remove it") from None
-    if isinstance(line, Header):
-        raise StoreError(f"{path}: line {number} is a second header; restore the file or remove it")
+    if isinstance(line, Header | Closed):
+        raise StoreError(f"{path}: line {number} is no part of an episode; restore the file or remove it")
     return line
 
 

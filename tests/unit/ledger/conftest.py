@@ -7,6 +7,7 @@ import pytest
 
 from breakfall.vocab import (
     Answer,
+    Effect,
     Ending,
     EpisodeEnd,
     EpisodeKey,
@@ -58,5 +59,32 @@ def episode() -> Callable[..., Made]:
             verdict=Verdict(passed=passed, state_ok=passed, answer_ok=passed),
         )
         return made, end
+
+    return make
+
+
+@pytest.fixture
+def production() -> Callable[..., Step]:
+    """Make a step as production writes it; fields may be given."""
+
+    def make(n: int = 0, **fields: Any) -> Step:
+        fixed: dict[str, Any] = {
+            "episode": "run-1",
+            "n": n,
+            "call": f"c{n}",
+            "tool": "get_order",
+            "arguments": {"order_id": f"O{n}"},
+            "at_s": float(n),
+            "took_s": 0.5,
+            "expected_outcome": f"the order O{n}",
+            "observed_outcome": Ok(value={"status": "paid", "n": n}),
+            "verification": Verification(status=VerificationStatus.NOT_APPLICABLE),
+            "uncertainty_signal": Uncertainty.NONE,
+            "effect": Effect.READ,
+            "agent": "shop",
+            "agent_version": "1.2",
+            "unix_s": 1_700_000_000.0 + n,
+        }
+        return Step(**fixed | fields)
 
     return make

@@ -49,15 +49,18 @@ def test_an_episode_is_found_by_a_part_of_its_name(run):
 
 
 def test_each_step_is_found_where_it_stands(run):
-    """The steps table gives the place of every step line."""
+    """The index gives the place of every step's line."""
     with index.opened(run) as opened:
-        rows = opened.execute("SELECT * FROM steps WHERE segment = 'w1.jsonl' ORDER BY n").fetchall()
+        rows = opened.rows(
+            "SELECT n, fault, position, length FROM bf_steps JOIN bf_segments g ON g.id = segment "
+            "WHERE name = 'w1' ORDER BY n"
+        )
     raw = segment_path(run, "w1").read_bytes()
-    assert [row["fault"] for row in rows] == ["timeout", None, None]
-    for row in rows:
-        line = raw[row["offset"] : row["offset"] + row["length"]]
+    assert [fault for _, fault, _, _ in rows] == ["timeout", None, None]
+    for n, _, position, length in rows:
+        line = raw[position : position + length]
         assert line.startswith(b'{"line":"step"')
-        assert f'"n":{row["n"]},'.encode() in line
+        assert f'"n":{n},'.encode() in line
         assert line.index(b"\n") == len(line) - 1
 
 
@@ -68,7 +71,7 @@ def test_a_stale_index_is_rebuilt(run, episode):
     with SegmentWriter(run, "w1") as writer:
         writer.episode(*episode(5))
     with index.opened(run) as opened:
-        assert index.find(opened, "5/rules").segment == "w1.jsonl"
+        assert index.find(opened, "5/rules").segment == "w1"
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"x" * 5000])
@@ -84,7 +87,7 @@ def test_an_index_that_fits_is_kept(run):
     with index.opened(run):
         pass
     with sqlite3.connect(run / index.NAME) as connection:
-        connection.execute("UPDATE episodes SET agent = 'marked'")
+        connection.execute("UPDATE bf_episodes SET agent = 'marked'")
     connection.close()
     with index.opened(run) as opened:
         assert {entry.agent for entry in index.entries(opened)} == {"marked"}

@@ -35,11 +35,15 @@ def test_the_same_episodes_give_the_same_bytes(tmp_path, episode):
 
 
 def test_the_format_is_pinned(tmp_path, episode):
-    """Format 1 begins with this header and an episode's lines look like this; a change must raise the number."""
+    """Format 2 begins with this header and an episode's lines look like this; a change must raise the number."""
     with SegmentWriter(tmp_path, "w0") as writer:
         writer.episode(*episode(0, steps=1))
-    assert segment_path(tmp_path, "w0").read_text().splitlines() == [
-        '{"line":"header","format":1}',
+    lines = segment_path(tmp_path, "w0").read_text().splitlines()
+    seals = [re.search(r',"seq":(\d+),"chain":"[0-9a-f]{32}"}$', line) for line in lines]
+    assert [seal and int(seal[1]) for seal in seals] == [0, 1, 2]
+    assert lines[0] == '{"line":"header","format":2,"seq":0,"chain":"dc9eb20dfc5855097962edab3a797b5e"}'
+    assert [line[: seal.start()] + "}" for line, seal in zip(lines, seals, strict=True) if seal] == [
+        '{"line":"header","format":2}',
         '{"line":"step","episode":"store/native/S1/cancel-1/0/rules","n":0,"call":"c0","tool":"get_order",'
         '"arguments":{"order_id":"O1"},"at_s":0.0,"expected_outcome":"the order",'
         '"observed_outcome":{"status_of":"ok","value":{"status":"paid"}},'
@@ -155,7 +159,7 @@ def test_steps_without_their_end_are_damage_when_others_follow(tmp_path, episode
 @pytest.mark.parametrize(
     ("first", "says"),
     [
-        ('{"line":"header","format":2}', "written in ledger format 2, this breakfall reads up to 1"),
+        ('{"line":"header","format":3}', "written in ledger format 3, this breakfall reads up to 2"),
         ('{"hello":1}', "line 1 is not a segment's header"),
         ('{"line":"not_applicable"}', "line 1 is not a segment's header"),
     ],
