@@ -41,5 +41,5 @@ lock:
 		--no-deps --group bare -o requirements/bare.lock
 
 clean:
-	rm -rf $(VENV) runs .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage dist build
+	rm -rf $(VENV) runs/default .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
