@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "lost_response.py"
 
 
 def test_one_effect_and_finished() -> None:
-    """One effect in all four cells for breakfall, two for tenacity and stamina; who is missing is named with the reason."""
+    """One effect in all four cells for breakfall, two for tenacity and stamina; who is missing is named."""
     ran = subprocess.run([sys.executable, SCRIPT, "--json"], capture_output=True, text=True, check=True)
     told = {library["library"]: library for library in json.loads(ran.stdout)}
     assert len(told) == 8

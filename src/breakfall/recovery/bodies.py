@@ -105,7 +105,10 @@ def error_in(value: Any, declared: frozenset[str] = frozenset()) -> str | None:
         value: The JSON value that came back.
         declared: The fields that the tool's output schema declares: there they are data.
     """
-    if not isinstance(value, dict) or _SIGNS.isdisjoint(value):
+    if not isinstance(value, dict):
+        return None
+    found = _SIGNS.intersection(value)
+    if not found or (found == _STATUS and _harmless(value["status"])):
         return None
     if value.get("isError") is True or value.get("is_error") is True:
         return "isError is true"
@@ -116,6 +119,11 @@ def error_in(value: Any, declared: frozenset[str] = frozenset()) -> str | None:
         if "jsonrpc" in value and _RPC.issuperset(value):
             return "the body is a JSON-RPC error"
     return _marked(value) or _by_errors(value) or _by_status(value, declared)
+
+
+def _harmless(status: Any) -> bool:
+    """Whether a status alone says nothing of an error, as most records' do."""
+    return type(status) is str and status.lower() not in _BAD
 
 
 def _marked(value: dict[str, Any]) -> str | None:
@@ -155,6 +163,7 @@ def _by_status(value: dict[str, Any], declared: frozenset[str]) -> str | None:
     return f"`status` is {status!r}" if told or status.lower() == "error" else None
 
 
+_STATUS = frozenset({"status"})
 _BAD = frozenset({"error", "fail", "failed", "failure", "exception"})
 """What a status says of an error. A job may have failed, too: all but "error" need a reason beside them."""
 

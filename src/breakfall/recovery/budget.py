@@ -30,7 +30,8 @@ class RetryBudget:
 
     def earn(self) -> None:
         """Note one first attempt."""
-        self._saved = min(self._burst, self._saved + self._share)
+        saved = self._saved + self._share
+        self._saved = saved if saved < self._burst else self._burst
 
     def allows(self, now_s: float) -> bool:
         """Whether one more retry may be made now."""

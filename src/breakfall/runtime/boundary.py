@@ -315,6 +315,8 @@ def outcome_of(
     if error is not None:
         texts = bodies.said(read).texts
         return Failed(message=texts[0] if texts else error, body=_text(shown))
+    if schema is None and not expect:
+        return Ok(value=value)
     shown = _payload(shown)
     doubt = Applied.UNKNOWN if writes else Applied.NO
     if schema is not None:

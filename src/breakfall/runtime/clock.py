@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from time import monotonic
 
 import anyio
 
@@ -42,7 +43,7 @@ class SystemClock:
 
     def now(self) -> float:
         """Return the seconds since 1970."""
-        return self._offset_s + time.monotonic()
+        return self._offset_s + monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait without blocking the event loop."""

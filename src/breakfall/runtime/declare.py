@@ -33,6 +33,7 @@ class Declared(Generic[P, R]):
         self.returns = ArgumentSchema(spec.returns) if spec.returns else None
         self.function = function
         self.spec = spec
+        self.writes = spec.writes
         self.timeout_s = timeout_s
         self.is_async = inspect.iscoroutinefunction(function)
         self._signature = inspect.signature(function)
@@ -40,6 +41,7 @@ class Declared(Generic[P, R]):
         self._names = tuple(p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._defaults = {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
         self._plain = all(p.kind in _PLAIN for p in parameters)
+        self._arity = len(parameters) if self._plain and len(parameters) == len(self._names) else -1
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself."""
@@ -54,6 +56,8 @@ class Declared(Generic[P, R]):
         Raises:
             TypeError: The function could not be called so.
         """
+        if len(args) == self._arity and not kwargs:
+            return dict(zip(self._names, args, strict=True))
         if not self._plain:
             bound = self._signature.bind(*args, **kwargs)
             bound.apply_defaults()

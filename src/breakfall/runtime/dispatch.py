@@ -81,8 +81,8 @@ class Dispatch:
             schema=declared.returns,
             expect=declared.expect,
             arguments=want.call.arguments,
-            now_s=self._clock.now(),
-            writes=declared.spec.writes,
+            now_s=self._clock.now() if declared.expect else 0.0,
+            writes=declared.writes,
         )
 
     def _submit(self, declared: Declared[Any, Any], arguments: dict[str, Any]) -> Future[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from breakfall.recovery.classify import classify
 from breakfall.recovery.handoff import build
@@ -87,8 +89,8 @@ class Run:
         self._ledger = ledger
         self._writes: dict[str, JournalledWrite] = {}
         self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
-        self._count = 0
-        self._calls = 0
+        self._step_numbers = itertools.count()
+        self._call_numbers = itertools.count(1)  # one operation, so that no two threads get the same
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -100,16 +102,12 @@ class Run:
             arguments: Its arguments by name.
             more: `expected`, `context` and `again`, as far as the caller gave them.
         """
-        self._calls += 1
         tool = declared.spec
-        call = Call(
-            id=f"c{self._calls}",
-            tool=tool.name,
-            arguments=arguments,
-            expected=more.get("expected") or tool.name,
-            context=more.get("context") or {},
-        )
-        if not tool.writes:
+        name = tool.name
+        call = Call(id=f"c{next(self._call_numbers)}", tool=name, arguments=arguments, expected=name)
+        if more:
+            call = replace(call, expected=more.get("expected") or name, context=more.get("context") or {})
+        if not declared.writes:
             return Opening(call, tool, None, None)
         known, call = operation_of(call, tool, self.state, again=bool(more.get("again")))
         if self._journal is None or known.write is not None:
@@ -141,9 +139,12 @@ class Run:
 
     def leave(self, opening: Opening, outcome: Outcome) -> None:
         """Store how a journalled write ended, and forget what only a failure needs."""
-        if isinstance(outcome, Ok):
-            self.errors.pop(opening.call.id, None)
-        else:
+        if type(outcome) is Ok:
+            if self.errors:
+                self.errors.pop(opening.call.id, None)
+            if opening.write is None:
+                return
+        elif isinstance(outcome, Failed):
             self._note_unknown(opening, outcome)
         write = self._writes.pop(opening.call.id, None)
         if write is not None:
@@ -162,6 +163,8 @@ class Run:
         """Take in how an attempt ended."""
         now_s = self.clock.now()
         tool = want.tool
+        if type(outcome) is Ok and self._ledger is None and tool is not None and not tool.writes:
+            return Done(outcome, sent_s, now_s)
         if isinstance(outcome, Failed):
             outcome = classify(outcome, writes=tool is not None and tool.writes)
         if error is not None and not want.purpose:
@@ -169,8 +172,7 @@ class Run:
         write = self._writes.get(want.call.id) if self._writes and not want.purpose else None
         if write is not None:
             write.came_back(outcome)
-        if self._ledger is not None or (tool is not None and tool.writes) or not isinstance(outcome, Ok):
-            self._record(want, outcome, sent_s, now_s)
+        self._record(want, outcome, sent_s, now_s)
         return Done(outcome, sent_s, now_s)
 
     def timed_out(self, want: Attempt) -> None:
@@ -201,10 +203,8 @@ class Run:
             self._journal.finish(claim, told)
         self._record(want, outcome, sent_s, now_s)
 
-    def spent(self, opening: Opening) -> Failed | None:
-        """Refuse a call for which the task's budget has no attempt left."""
-        if self.state.calls_left > 0:
-            return None
+    def spent(self, opening: Opening) -> Failed:
+        """Refuse a call, because the task's budget has no attempt left."""
         reason = self.state.stops[opening.call.id] = "the task's call budget is used up"
         return Failed(message=reason, native=True)
 
@@ -221,7 +221,6 @@ class Run:
 
     def _record(self, want: Attempt, outcome: Outcome, sent_s: float, now_s: float) -> None:
         step = self._step(want, outcome, sent_s, now_s)
-        self._count += 1
         self._steps.append(step)
         if self._ledger is not None:
             self._ledger.step(step)
@@ -231,7 +230,7 @@ class Run:
         status = VerificationStatus.NOT_DONE if writes else VerificationStatus.NOT_APPLICABLE
         return Step(
             episode=self.name,
-            n=self._count,
+            n=next(self._step_numbers),
             call=want.call.id,
             tool=want.call.tool,
             arguments=plain(want.call.arguments),

@@ -77,6 +77,13 @@ class TaskState(Struct, kw_only=True):
             found = self.breakers[tool] = Breaker()
         return found
 
+    def healthy(self, tool: str) -> bool:
+        """Whether nothing at all has failed that would speak against calling the tool."""
+        if self.storms:
+            return False
+        breaker = self.breakers.get(tool)
+        return breaker is None or not breaker.failures
+
     def known_shut(self, tool: str, now_s: float) -> bool:
         """Whether the tool is known to be shut now."""
         breaker = self.breakers.get(tool)

@@ -268,18 +268,24 @@ class Toolbox:
         self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
-        spent = run.spent(opening)
-        if spent is not None:
-            return opening, spent
+        outcome: Outcome
+        if run.state.calls_left < 1:
+            return opening, run.spent(opening)
+        perform = functools.partial(self._perform, run)
+        if opening.operation is None:
+            outcome = drive(self._flow(run, opening, more), perform)
+            if run.errors or type(outcome) is not Ok:
+                run.leave(opening, outcome)
+            return opening, outcome
         write = opening.write
         if write is not None and self._journal is not None:
             answered = write.opened(self._journal.wait(write.operation, write.send, _PATIENCE_S))
             if answered is not None:
                 return opening, run.replayed(opening, answered, declared)
         run.enter(opening)
-        outcome: Outcome = _CUT_OFF
+        outcome = _CUT_OFF
         try:
-            outcome = drive(self._flow(run, opening, more), functools.partial(self._perform, run))
+            outcome = drive(self._flow(run, opening, more), perform)
         finally:
             run.leave(opening, outcome)
         return opening, outcome
@@ -288,23 +294,31 @@ class Toolbox:
         self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
-        spent = run.spent(opening)
-        if spent is not None:
-            return opening, spent
+        outcome: Outcome
+        if run.state.calls_left < 1:
+            return opening, run.spent(opening)
+        perform = functools.partial(self._aperform, run)
+        if opening.operation is None:
+            outcome = await adrive(self._flow(run, opening, more), perform)
+            if run.errors or type(outcome) is not Ok:
+                run.leave(opening, outcome)
+            return opening, outcome
         write = opening.write
         if write is not None and self._journal is not None:
             answered = write.opened(await self._journal.wait_async(write.operation, write.send, _PATIENCE_S))
             if answered is not None:
                 return opening, run.replayed(opening, answered, declared)
         run.enter(opening)
-        outcome: Outcome = _CUT_OFF
+        outcome = _CUT_OFF
         try:
-            outcome = await adrive(self._flow(run, opening, more), functools.partial(self._aperform, run))
+            outcome = await adrive(self._flow(run, opening, more), perform)
         finally:
             run.leave(opening, outcome)
         return opening, outcome
 
     def _flow(self, run: Run, opening: Opening, more: dict[str, Any]) -> Flow:
+        if opening.operation is None and not more:
+            return call_flow(opening.call, run.state, self._clock.now())
         return call_flow(
             opening.call,
             run.state,
