@@ -1,0 +1,1 @@
+"""The demo of `breakfall demo fabrication`: an agent that says more than it did."""
