@@ -140,7 +140,7 @@ class EpisodeToolbox:
             tool=tool,
             arguments=arguments if self._share else _copied(arguments),
             expected=expected or f"{tool} answers",
-            context=context or {},
+            context=(context if self._share else _copied(context)) if context else {},
             sources=sources or {},
         )
         operation = None
@@ -209,6 +209,7 @@ class EpisodeToolbox:
                 call=call.id,
                 tool=call.tool,
                 arguments=call.arguments,
+                context=call.context,
                 attempt=call.attempt,
                 purpose=want.purpose,
                 strategy=want.strategy,

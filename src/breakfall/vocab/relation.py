@@ -39,12 +39,12 @@ def reads_back(write: Step, later: Step, tools: Mapping[str, Tool]) -> bool:
     if later.purpose and later.call == write.call:
         return True
     reader = tools.get(tool.reader.tool)
-    wanted = _mapped(tool.reader.arguments, write.arguments)
+    wanted = mapped(tool.reader.arguments, write)
     if later.tool == tool.reader.tool:
         return _agree(wanted, later.arguments)
     for path in reader.paths if reader else ():
         if path.tool == later.tool and wanted is not None:
-            return _agree(_mapped(path.arguments, wanted), later.arguments)
+            return _agree(_called(path.arguments, wanted, write.context), later.arguments)
     return False
 
 
@@ -81,20 +81,30 @@ def _is_path(fault: Step, later: Step, tools: Mapping[str, Tool]) -> bool:
     origin = tools.get(root(fault))
     for path in origin.paths if origin else ():
         if path.tool == later.tool:
-            return fault.path_of is not None or _agree(_mapped(path.arguments, fault.arguments), later.arguments)
+            return fault.path_of is not None or _agree(mapped(path.arguments, fault), later.arguments)
     return False
 
 
-def _mapped(mapping: MapArguments, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Map arguments without the caller's context, which steps do not hold; None where that cannot be done."""
+def mapped(mapping: MapArguments, step: Step, context: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """Map a step's arguments, from what its caller knew besides them; None where that does not suffice.
+
+    Args:
+        mapping: The mapping of a path or a reader.
+        step: Whose arguments are mapped.
+        context: What the caller knew, if not what the step says.
+    """
+    return _called(mapping, step.arguments, step.context if context is None else context)
+
+
+def _called(mapping: MapArguments, arguments: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        return mapping(arguments, {})
+        return mapping(arguments, context)
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
 
 
 def _agree(wanted: Mapping[str, Any] | None, got: Mapping[str, Any]) -> bool:
-    """Whether a call has the arguments that the mapping gives; a mapping that needs the context lets any pass."""
+    """Whether a call has the arguments that the mapping gives; one that needs what is not known lets any pass."""
     return wanted is None or all(got.get(name) == value for name, value in wanted.items())
 
 

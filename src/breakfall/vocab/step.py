@@ -82,6 +82,8 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", ta
     """Id of the call that it was made for."""
     tool: str
     arguments: dict[str, Any]
+    context: dict[str, Any] = {}
+    """What the caller knew besides the arguments; other paths may need it."""
     attempt: int = 1
     purpose: str = ""
     """"" for the call itself, "probe" for a look-up that the runtime made."""

@@ -174,6 +174,24 @@ def test_records_cannot_be_changed_by_the_agent(setup_of: SetupOf) -> None:
     assert steps[0].observed_outcome == Ok(value={"total": 5})
 
 
+class Knows:
+    """Says what it knows besides the arguments, and changes it afterwards."""
+
+    async def run(self, task: Task, toolbox: Toolbox) -> Answer:
+        context = {"name": "Ada"}
+        await toolbox.call("add", {"n": 5}, context=context)
+        context.clear()
+        await toolbox.call("count", {})
+        return Answer()
+
+
+def test_what_the_caller_knew_is_recorded(setup_of: SetupOf) -> None:
+    """A step keeps the context of its call as it was, so that scores can tell which paths were open; none if none."""
+    steps, _ = run(setup_of(agent=Knows(), policy=GIVE_UP))
+    assert [step.context for step in steps] == [{"name": "Ada"}, {}]
+    assert b"context" not in msgspec.json.encode(steps[1])
+
+
 class Insists:
     """Sends the same write again and again until it is answered."""
 

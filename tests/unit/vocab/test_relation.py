@@ -68,3 +68,16 @@ def test_unknown_tools_answer_nothing() -> None:
     fault, other, same = tale.steps
     assert response(fault, other, TOOLS) is None
     assert response(fault, same, TOOLS) is Response.RETRY
+
+
+def test_a_path_is_held_against_what_its_caller_knew() -> None:
+    """A mapping that needs more than the arguments takes it from the step's context; where that lacks it, any passes."""
+    for context, customer, answers in (({"customer_id": "C1"}, "C1", True), ({"customer_id": "C1"}, "C2", False)):
+        tale = Tale()
+        tale.fail("get_order", ORDER, context=context)
+        tale.ok("list_orders", {"customer_id": customer}, {})
+        assert (response(*tale.steps, TOOLS) is Response.SWITCH) is answers
+    tale = Tale()
+    tale.fail("get_order", ORDER)
+    tale.ok("list_orders", {"customer_id": "C2"}, {})
+    assert response(*tale.steps, TOOLS) is Response.SWITCH
