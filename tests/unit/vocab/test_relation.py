@@ -71,7 +71,7 @@ def test_unknown_tools_answer_nothing() -> None:
 
 
 def test_a_path_is_held_against_what_its_caller_knew() -> None:
-    """A mapping that needs more than the arguments takes it from the step's context; where that lacks it, any passes."""
+    """A mapping that needs more than the arguments takes it from the step's context; else any passes."""
     for context, customer, answers in (({"customer_id": "C1"}, "C1", True), ({"customer_id": "C1"}, "C2", False)):
         tale = Tale()
         tale.fail("get_order", ORDER, context=context)
