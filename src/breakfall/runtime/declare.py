@@ -35,6 +35,8 @@ class Declared(Generic[P, R]):
         self.spec = spec
         self.writes = spec.writes
         self.timeout_s = timeout_s
+        self.simple = not self.writes and timeout_s is None
+        """Whether a call of it is one function call, of which nothing needs to be stored."""
         self.is_async = inspect.iscoroutinefunction(function)
         self._signature = inspect.signature(function)
         parameters = self._signature.parameters.values()

@@ -10,6 +10,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeAlias
 
 import anyio.to_thread
+from msgspec import Struct
 
 from breakfall.runtime.boundary import failed_from, outcome_of
 from breakfall.runtime.clock import SystemClock, VirtualClock
@@ -17,9 +18,17 @@ from breakfall.runtime.declare import Declared
 from breakfall.runtime.journal import Claim
 from breakfall.runtime.run import Run
 from breakfall.runtime.wants import Attempt, Done
-from breakfall.vocab import Applied, Failed, FaultKind, Outcome
+from breakfall.vocab import Applied, Failed, FaultKind, Ok, Outcome
 
 _Ended: TypeAlias = Future[Any] | asyncio.Future[Any]
+
+
+class Missed(Struct, frozen=True):
+    """A first attempt that failed: how, what was raised, and when it was sent."""
+
+    failed: Failed
+    error: Exception | None
+    sent_s: float
 
 
 class Dispatch:
@@ -40,7 +49,7 @@ class Dispatch:
         error: Exception | None = None
         try:
             if declared.timeout_s is None:
-                outcome = self.read(declared, want, declared.run(arguments))
+                outcome = self.read(declared, arguments, declared.run(arguments))
             else:
                 late = _Late(self, run, declared, want, claim, sent_s)
                 outcome = self._in_thread(self._submit(declared, arguments), declared.timeout_s, late)
@@ -61,26 +70,46 @@ class Dispatch:
                 running = declared.run(arguments) if declared.is_async else self._submit(declared, arguments)
                 outcome = await self._as_task(running, declared.timeout_s, late)
             elif declared.is_async:
-                outcome = self.read(declared, want, await declared.run(arguments))
+                outcome = self.read(declared, arguments, await declared.run(arguments))
             else:
                 called = contextvars.copy_context().run
-                outcome = self.read(declared, want, await anyio.to_thread.run_sync(called, declared.run, arguments))
+                outcome = self.read(
+                    declared, arguments, await anyio.to_thread.run_sync(called, declared.run, arguments)
+                )
         except Exception as raised:
             outcome, error = failed_from(raised, now_s=sent_s), raised
         return run.came_back(want, outcome, error, sent_s)
+
+    def simply(self, declared: Declared[Any, Any], arguments: dict[str, Any]) -> Ok | Missed:
+        """Make the first attempt of a simple sync tool, without a flow: most end here."""
+        sent_s = self._clock.now()
+        try:
+            outcome = self.read(declared, arguments, declared.run(arguments))
+        except Exception as error:
+            return Missed(failed_from(error, now_s=sent_s), error, sent_s)
+        return outcome if isinstance(outcome, Ok) else Missed(outcome, None, sent_s)
+
+    async def asimply(self, declared: Declared[Any, Any], arguments: dict[str, Any]) -> Ok | Missed:
+        """Do the same with a simple async tool."""
+        sent_s = self._clock.now()
+        try:
+            outcome = self.read(declared, arguments, await declared.run(arguments))
+        except Exception as error:
+            return Missed(failed_from(error, now_s=sent_s), error, sent_s)
+        return outcome if isinstance(outcome, Ok) else Missed(outcome, None, sent_s)
 
     def close(self) -> None:
         """Wait for the threads that still run."""
         if self._pool is not None:
             self._pool.shutdown(wait=True)
 
-    def read(self, declared: Declared[Any, Any], want: Attempt, value: Any) -> Outcome:
+    def read(self, declared: Declared[Any, Any], arguments: dict[str, Any], value: Any) -> Outcome:
         """Read what came back: a body may say error under a 200, and a value may be one that cannot be right."""
         return outcome_of(
             value,
             schema=declared.returns,
             expect=declared.expect,
-            arguments=want.call.arguments,
+            arguments=arguments,
             now_s=self._clock.now() if declared.expect else 0.0,
             writes=declared.writes,
         )
@@ -148,7 +177,7 @@ class _Late:
 
     def in_time(self, value: Any) -> Outcome:
         """Read a value that came in time."""
-        return self._dispatch.read(self._declared, self._want, value)
+        return self._dispatch.read(self._declared, self._want.call.arguments, value)
 
     def timed_out(self, timeout_s: float) -> Failed:
         """Say that it did not come in time."""

@@ -36,6 +36,7 @@ def call_flow(
     operation: Operation | None = None,
     unsettled_since_s: float | None = None,
     repeatable: bool = True,
+    first: Done | None = None,
 ) -> Flow:
     """Make one call with whatever recovery the task's policy allows.
 
@@ -47,6 +48,7 @@ def call_flow(
         unsettled_since_s: An earlier process sent this write then and never learned what became of it: it is looked
             up before anything is sent.
         repeatable: Whether it can be sent a second time at all.
+        first: How the first attempt went, where it was made already.
 
     Yields:
         What must be done; see `breakfall.runtime.wants` for what answers what.
@@ -57,10 +59,10 @@ def call_flow(
     case = Case(call, task.tools.get(call.tool), task, operation, now_s)
     if not repeatable:
         case.repeatable = False
-    return _made(case, unsettled_since_s)
+    return _made(case, unsettled_since_s, first)
 
 
-def _made(case: Case, unsettled_since_s: float | None) -> Flow:
+def _made(case: Case, unsettled_since_s: float | None, first: Done | None) -> Flow:
     """Make the call of a case, from its opening to its end."""
     operation, retries = case.operation, case.task.retries
     if operation is not None and operation.write is not None:
@@ -68,7 +70,10 @@ def _made(case: Case, unsettled_since_s: float | None) -> Flow:
     if retries is not None:
         retries.earn()
     try:
-        if (operation is not None or unsettled_since_s is not None) and case.inherits(unsettled_since_s):
+        if first is not None:
+            case.tries = 1
+            outcome = case.seen(first) or (yield from _recover(case))
+        elif (operation is not None or unsettled_since_s is not None) and case.inherits(unsettled_since_s):
             outcome = yield from _recover(case)
         else:
             outcome = case.opening()

@@ -94,6 +94,11 @@ class Run:
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
 
+    def unburdened(self, tool: str) -> bool:
+        """Whether a simple call of the tool may be made at once: nothing speaks against it and nobody records it."""
+        state = self.state
+        return self._ledger is None and state.calls_left > 0 and state.healthy(tool)
+
     def open(self, declared: Declared[Any, Any], arguments: dict[str, Any], more: Mapping[str, Any]) -> Opening:
         """Name a call, and for a write its operation and key.
 

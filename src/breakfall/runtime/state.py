@@ -84,6 +84,12 @@ class TaskState(Struct, kw_only=True):
         breaker = self.breakers.get(tool)
         return breaker is None or not breaker.failures
 
+    def passed(self, tool: str) -> None:
+        """Note a call of a healthy tool that was answered at once."""
+        if self.retries is not None:
+            self.retries.earn()
+        self.breaker(tool).succeeded()
+
     def known_shut(self, tool: str, now_s: float) -> bool:
         """Whether the tool is known to be shut now."""
         breaker = self.breakers.get(tool)

@@ -17,7 +17,7 @@ from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import PRESETS, Policy
 from breakfall.runtime.clock import SystemClock, VirtualClock
 from breakfall.runtime.declare import Declared
-from breakfall.runtime.dispatch import Dispatch
+from breakfall.runtime.dispatch import Dispatch, Missed
 from breakfall.runtime.drive import adrive, drive
 from breakfall.runtime.flow import call_flow
 from breakfall.runtime.journal import Journal, Summary, open_journal
@@ -109,21 +109,37 @@ class Toolbox:
         It returns what the function returns, raises what the function raises of itself (its own refusals), and raises
         `CallStopped` where recovery gave up.
         """
-        self._known(declared)
+        name = self._known(declared).spec.name
         if declared.is_async:
 
             @functools.wraps(declared.function)
             async def guarded_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-                run = self._run()
-                opening, outcome = await self._aguarded(run, declared, declared.arguments(args, kwargs), {})
+                run, arguments = self._run(), declared.arguments(args, kwargs)
+                missed = None
+                if declared.simple and run.unburdened(name):
+                    run.state.calls_left -= 1
+                    first = await self._dispatch.asimply(declared, arguments)
+                    if isinstance(first, Ok):
+                        run.state.passed(name)
+                        return first.value
+                    missed = first
+                opening, outcome = await self._aguarded(run, declared, arguments, {}, missed)
                 return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
 
             return cast("Callable[P, R]", guarded_async)
 
         @functools.wraps(declared.function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            run = self._run()
-            opening, outcome = self._guarded(run, declared, declared.arguments(args, kwargs), {})
+            run, arguments = self._run(), declared.arguments(args, kwargs)
+            missed = None
+            if declared.simple and run.unburdened(name):
+                run.state.calls_left -= 1
+                first = self._dispatch.simply(declared, arguments)
+                if isinstance(first, Ok):
+                    run.state.passed(name)
+                    return cast("R", first.value)
+                missed = first
+            opening, outcome = self._guarded(run, declared, arguments, {}, missed)
             return cast("R", outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome))
 
         return guarded
@@ -265,15 +281,20 @@ class Toolbox:
         return self._journal
 
     def _guarded(
-        self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
+        self,
+        run: Run,
+        declared: Declared[Any, Any],
+        arguments: dict[str, Any],
+        more: dict[str, Any],
+        missed: Missed | None = None,
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
         outcome: Outcome
-        if run.state.calls_left < 1:
+        if run.state.calls_left < 1 and missed is None:
             return opening, run.spent(opening)
         perform = functools.partial(self._perform, run)
         if opening.operation is None:
-            outcome = drive(self._flow(run, opening, more), perform)
+            outcome = drive(self._flow(run, opening, more, missed), perform)
             if run.errors or type(outcome) is not Ok:
                 run.leave(opening, outcome)
             return opening, outcome
@@ -291,15 +312,20 @@ class Toolbox:
         return opening, outcome
 
     async def _aguarded(
-        self, run: Run, declared: Declared[Any, Any], arguments: dict[str, Any], more: dict[str, Any]
+        self,
+        run: Run,
+        declared: Declared[Any, Any],
+        arguments: dict[str, Any],
+        more: dict[str, Any],
+        missed: Missed | None = None,
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
         outcome: Outcome
-        if run.state.calls_left < 1:
+        if run.state.calls_left < 1 and missed is None:
             return opening, run.spent(opening)
         perform = functools.partial(self._aperform, run)
         if opening.operation is None:
-            outcome = await adrive(self._flow(run, opening, more), perform)
+            outcome = await adrive(self._flow(run, opening, more, missed), perform)
             if run.errors or type(outcome) is not Ok:
                 run.leave(opening, outcome)
             return opening, outcome
@@ -316,9 +342,11 @@ class Toolbox:
             run.leave(opening, outcome)
         return opening, outcome
 
-    def _flow(self, run: Run, opening: Opening, more: dict[str, Any]) -> Flow:
-        if opening.operation is None and not more:
-            return call_flow(opening.call, run.state, self._clock.now())
+    def _flow(self, run: Run, opening: Opening, more: dict[str, Any], missed: Missed | None = None) -> Flow:
+        first = None
+        if missed is not None:
+            want = Attempt(call=opening.call, tool=opening.tool)
+            first = run.came_back(want, missed.failed, missed.error, missed.sent_s)
         return call_flow(
             opening.call,
             run.state,
@@ -326,6 +354,7 @@ class Toolbox:
             operation=opening.operation,
             unsettled_since_s=opening.write.since_s if opening.write is not None else None,
             repeatable=more.get("repeatable", True),
+            first=first,
         )
 
     def _perform(self, run: Run, want: Want) -> Reply:

@@ -304,3 +304,43 @@ def test_the_hand_over_names_what_an_earlier_process_sent(tmp_path: Path) -> Non
             with pytest.raises(CallStopped) as stopped:
                 box[make]("hat")
             assert [fact.arguments["item"] for fact in stopped.value.handoff.unknown] == ["hat"]
+
+
+class HTTPError(Exception):
+    """Looks like a client's error for a status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+@pytest.mark.parametrize(
+    "script", [[], [503], [404], [401], [429, 503], [500] * 5, [{"error": "gone"}], ["reset", 500]]
+)
+def test_the_short_way_of_a_read_comes_to_the_same(script: list[Any]) -> None:
+    """A guarded read makes its first attempt without a flow: calls, waits, outcome and what was learned stay."""
+
+    def told(how: str) -> tuple[Any, ...]:
+        left, calls, clock = list(script), [], VirtualClock()
+
+        @tool("read")
+        def read(item: str) -> Any:
+            calls.append(item)
+            reply = left.pop(0) if left else "ok"
+            if isinstance(reply, int):
+                raise HTTPError(reply)
+            if reply == "reset":
+                raise ConnectionResetError("connection reset by peer")
+            return reply
+
+        box = Toolbox(read, clock=clock)
+        with box.task("read", run="r", calls=9) as run:
+            try:
+                came: Any = box[read]("hat") if how == "short" else box.value_of(read, {"item": "hat"})
+            except Exception as error:
+                came = repr(error)
+        breaker, state = run.state.breaker("read"), run.state
+        learned = (breaker.failures, breaker.successes, state.storms, state.calls_left, state.draws, state.stops)
+        return came, calls, clock.now(), learned, run.errors
+
+    assert told("short") == told("whole")
