@@ -10,6 +10,8 @@ from breakfall import seeds
 from breakfall.memory.beliefs import Believed, Memory, comes_back, tools_of, works, wrong
 from breakfall.vocab import OBSERVABLE, Belief, FaultKind
 
+_LEAST = 1.0
+
 Key = TypeVar("Key")
 Number = TypeVar("Number")
 
@@ -63,7 +65,8 @@ class Learned:
 def belief(memory: Memory, mode: Mode, *, seed: int = 0) -> Belief | None:
     """Return what a mode believes; None where it has no numbers.
 
-    Nothing is believed of a pair without evidence, its own or its neighbours': there the policy's own prior holds.
+    Nothing is believed of a pair with less evidence, its own and its neighbours', than one observation: there the
+    policy's own prior holds.
 
     Args:
         memory: What was learned.
@@ -96,7 +99,8 @@ def switching(memory: Memory) -> dict[tuple[str, str], float]:
 
 
 def _seen(believed: Believed) -> bool:
-    return bool(believed.own or believed.shared)
+    """Whether the evidence weighs as much as one observation of the pair itself."""
+    return believed.own + believed.shared >= _LEAST
 
 
 def _shuffled(numbers: Mapping[Key, Number], draw: seeds.Stream) -> dict[Key, Number]:

@@ -17,8 +17,10 @@ class Constraint(Struct, frozen=True, kw_only=True):
 RETRY_FIRST = Constraint(
     name="retry_before_giving_up",
     text=Text(
-        en="Repeat a failed call once before you give it up, unless it may have taken effect.",
-        ko="실패한 호출은 포기하기 전에 한 번 다시 시도한다. 단, 이미 반영되었을 수 있는 호출은 제외한다.",
+        en="Repeat a failed call once before you give it up, unless it may have taken effect, or the tool asks for "
+        "other credentials or arguments and nothing below says that a retry works.",
+        ko="실패한 호출은 포기하기 전에 한 번 다시 시도한다. 단, 이미 반영되었을 수 있는 호출과, 도구가 다른 인증이나 "
+        "인수를 요구하는데 아래에 재시도가 성공한다는 기록이 없는 호출은 제외한다.",
     ),
 )
 VERIFY_FIRST = Constraint(

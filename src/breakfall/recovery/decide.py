@@ -112,8 +112,11 @@ def _again(policy: Policy, case: Situation) -> Directive | None:
     return _wait(policy, case, f"{case.failed.failure_class} passes with probability {cost.comes_back:.2f}")
 
 
-_PASSES = 0.5
-"""Memory is evidence that a failure passes if it says that this is likelier than that it stays."""
+_STAYS = 2 / 3
+"""Memory is evidence that a failure passes if it says that more than every third one does.
+
+From Beta(1, 1) that takes at least one recovery that was seen; whether a repeat is worth its cost is weighed after.
+"""
 
 
 def beyond_repeating(case: Situation) -> bool:
@@ -121,7 +124,7 @@ def beyond_repeating(case: Situation) -> bool:
 
     What is known comes from the task, where the tool answered before, or from memory.
     """
-    learned = case.persistence is not None and case.persistence < _PASSES
+    learned = case.persistence is not None and case.persistence < _STAYS
     return case.failed.kind in PERSISTENT and not ((case.recovered_before or learned) and case.tries < 2)
 
 

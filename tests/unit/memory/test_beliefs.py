@@ -204,3 +204,18 @@ def test_shuffled() -> None:
     pairs = [[one.switch_works(tool, "x") for tool in rows] for one in (true, shuffled)]
     assert sorted(map(str, pairs[0])) == sorted(map(str, pairs[1]))
     assert pairs[0] != pairs[1]
+
+
+def test_a_failure_that_never_passed_is_no_evidence_that_it_passes() -> None:
+    """However the counts fall, a persistence below 2/3, which `decide` takes for evidence, takes a recovery seen."""
+    for stayed in range(6):
+        for near in range(12):
+            rows = {"a": {"timeout": Retries(stayed=stayed)}, "b": {"timeout": Retries(stayed=near)}}
+            numbers = belief(remembered(retries=rows), Mode.POSTERIOR)
+            assert numbers is not None
+            persistence = numbers.persistence("a", TIMEOUT)
+            assert persistence is None or persistence >= 2 / 3
+    rows = {"a": {"timeout": Retries(recovered=1, stayed=2)}}
+    numbers = belief(remembered(retries=rows), Mode.POSTERIOR)
+    assert numbers is not None
+    assert (numbers.persistence("a", TIMEOUT) or 1) < 2 / 3
