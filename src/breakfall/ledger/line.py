@@ -7,6 +7,7 @@ is a `Header`, which says what follows:
   exactly if its end line is there. No line holds wall-clock time, a process id or a machine's name: the same episodes
   in the same order give the same bytes.
 - *steps*, from production: each line stands for itself, and a `Closed` line ends a segment that was left in order.
+  What the watchdog says (`breakfall.ledger.verdict`) stands in such segments of its own.
 
 Format 1 has episodes only and no hash chain (`breakfall.ledger.chain`); it is read, and continued where it was begun.
 """
@@ -22,6 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from breakfall.errors import RunError, StoreError
+from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
 
 FORMAT = 2
@@ -71,7 +73,7 @@ class Closed(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="closed"
     """Its process was killed; a later one wrote this line."""
 
 
-Line: TypeAlias = Header | Step | EpisodeEnd | NotApplicable | Closed
+Line: TypeAlias = Header | Step | EpisodeEnd | NotApplicable | StepVerdict | Incident | Closed
 
 ENCODER = msgspec.json.Encoder()
 DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)

@@ -14,8 +14,6 @@ from breakfall.ledger.line import (
     DECODER,
     END_PREFIX,
     NOT_APPLICABLE_PREFIX,
-    Closed,
-    Header,
     Holds,
     check_header,
     segment_paths,
@@ -80,7 +78,7 @@ def decode(path: Path, number: int, raw: bytes) -> Step | EpisodeEnd | NotApplic
         line = DECODER.decode(raw)
     except msgspec.MsgspecError as error:
         raise StoreError(f"{path}: line {number} is damaged: {error}; restore the file or remove it") from None
-    if isinstance(line, Header | Closed):
+    if not isinstance(line, Step | EpisodeEnd | NotApplicable):
         raise StoreError(f"{path}: line {number} is no part of an episode; restore the file or remove it")
     return line
 

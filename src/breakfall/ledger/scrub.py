@@ -19,6 +19,7 @@ from breakfall.ledger.scrub_rules import (
     own_rules,
     text_rules,
 )
+from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, Step
 from breakfall.vocab import pointer as pointers
 
@@ -27,13 +28,13 @@ SCRUBBED = "[scrubbed]"
 
 _CARD_FROM = 10**12
 _LINKS = frozenset(
-    {"line", "episode", "n", "call", "run", "parent", "parent_episode", "key", "incomplete", "scrubbed", "blobs"}
+    {"line", "id", "episode", "n", "call", "run", "parent", "parent_episode", "key", "incomplete", "scrubbed", "blobs"}
 )
 """Fields that lines are found and linked by; no secret may stand there, and none is looked for."""
 _SOURCES = "sources"
 """Its values are places, named after arguments."""
 
-Line = TypeVar("Line", bound=Step | EpisodeEnd)
+Line = TypeVar("Line", bound=Step | EpisodeEnd | StepVerdict | Incident)
 
 
 class Scrubber:

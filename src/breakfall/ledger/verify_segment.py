@@ -13,6 +13,7 @@ from breakfall.ledger.chain import ENVELOPE, START, carried, computed
 from breakfall.ledger.finding import Finding, Flaw, Head, Witness
 from breakfall.ledger.line import CHAINED, DECODER, Closed, Header, Line
 from breakfall.ledger.source import Source, whole
+from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
 
 _NAMED_ONE_BY_ONE = 1000
@@ -213,6 +214,8 @@ def _describe(line: Line) -> str:
         return f"the end of {line.episode}"
     if isinstance(line, NotApplicable):
         return f"not applicable: {line.key.id}"
+    if isinstance(line, StepVerdict | Incident):
+        return f"the watchdog's line {line.id}"
     return "the header" if isinstance(line, Header) else "the closing line"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from breakfall.runtime.verifiers.claim import Claim, Look, Verifier
+from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Unfilled, Verifier
 from breakfall.runtime.verifiers.file_content import file_content
 from breakfall.runtime.verifiers.function import function
 from breakfall.runtime.verifiers.http_json import http_json
@@ -14,7 +14,9 @@ from breakfall.runtime.verifiers.row import postgres_row, sqlite_row
 __all__ = [
     "Claim",
     "Look",
+    "Looking",
     "Registered",
+    "Unfilled",
     "Verifier",
     "by_reader",
     "file_content",

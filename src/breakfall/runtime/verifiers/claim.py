@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -43,7 +43,7 @@ class Look(Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """What was looked at, as a text that is the same for the same place."""
-        return f"{self.tool} {msgspec.json.encode(self.asked, order='deterministic').decode()}"
+        return _place(self.tool, self.asked)
 
     def verification(self, *, by: str, evidence: int | None = None) -> Verification:
         """Say it as a step's verification.
@@ -55,12 +55,39 @@ class Look(Struct, frozen=True, kw_only=True):
         return Verification(status=_STATUS[self.applied], method=f"{self.tool}: {self.why}", by=by, evidence=evidence)
 
 
-class Verifier(Protocol):
+class Unfilled(LookupError):
+    """The claim lacks what a verifier must know to ask, or holds something that does not fit there."""
+
+
+class Verifier(Struct, frozen=True):
     """Looks whether a write took effect; where it cannot tell, it says so and raises nothing."""
 
+    tool: str
+    """What looks: see `Look.tool`."""
+    ask: Callable[[Claim], dict[str, Any]]
+    """Says what will be asked about a claim, without asking. May raise `Unfilled`."""
+    look: Callable[[Claim, Looking], Look]
+    """Asks, and says what the answer means. May raise `Unfilled`."""
+
     def __call__(self, claim: Claim) -> Look:
-        """Look."""
-        ...
+        """Look whether what is claimed is so."""
+        looking = Looking(tool=self.tool, asked={})
+        try:
+            looking = Looking(tool=self.tool, asked=self.ask(claim))
+            return self.look(claim, looking)
+        except Unfilled as error:
+            return looking.cannot_tell(str(error))
+
+    def place(self, claim: Claim) -> str | None:
+        """Return `Look.place` without looking; None where it is not known."""
+        try:
+            return _place(self.tool, self.ask(claim))
+        except Unfilled:
+            return None
+
+
+def _place(tool: str, asked: dict[str, Any]) -> str:
+    return f"{tool} {msgspec.json.encode(asked, order='deterministic').decode()}"
 
 
 _STATUS = {

@@ -37,16 +37,13 @@ def file_content(
     template.check(path, "path")
     folder = Path(root)
 
-    def verify(claim: Claim) -> Look:
-        looking = Looking(tool="file", asked={"path": path})
+    def ask(claim: Claim) -> dict[str, Any]:
+        return {"path": str(folder / template.fill(path, claim))}
+
+    def look(claim: Claim, looking: Looking) -> Look:
+        wanted = template.fill_predicates(predicates, claim)
         try:
-            place = folder / template.fill(path, claim)
-            wanted = template.fill_predicates(predicates, claim)
-        except template.Unfilled as error:
-            return looking.cannot_tell(str(error))
-        looking = Looking(tool="file", asked={"path": str(place)})
-        try:
-            place = place.resolve()
+            place = Path(looking.asked["path"]).resolve()
             if not place.is_relative_to(folder.resolve()):
                 return looking.cannot_tell(f"{place} lies outside of {folder}; nothing there is looked at")
             value = _read(place)
@@ -58,7 +55,7 @@ def file_content(
             return looking.cannot_tell(f"the file cannot be read: {why}", name=type(error).__name__)
         return looking.there(value, wanted, absent=absent, what="the file")
 
-    return verify
+    return Verifier("file", ask, look)
 
 
 def _read(place: Path) -> dict[str, Any]:

@@ -33,23 +33,20 @@ def function(
     found = imported(call) if isinstance(call, str) else call
     name = call if isinstance(call, str) else getattr(call, "__name__", repr(call))
 
-    def verify(claim: Claim) -> Look:
-        looking = Looking(tool=name, asked={})
+    def ask(claim: Claim) -> dict[str, Any]:
+        return dict(claim.arguments) if arguments is None else template.fill_value(dict(arguments), claim)
+
+    def look(claim: Claim, looking: Looking) -> Look:
+        wanted = template.fill_predicates(predicates, claim)
         try:
-            asked = dict(claim.arguments) if arguments is None else template.fill_value(dict(arguments), claim)
-            wanted = template.fill_predicates(predicates, claim)
-        except template.Unfilled as error:
-            return looking.cannot_tell(str(error))
-        looking = Looking(tool=name, asked=asked)
-        try:
-            value = found(**asked)
+            value = found(**looking.asked)
         except Exception as error:  # it is somebody's own code: a look that fails tells nothing
             return looking.cannot_tell(f"{name} raised {type(error).__name__}: {error}", name=type(error).__name__)
         if value is None:
             return looking.nothing(f"{name} finds nothing", absent=absent, outcome=Ok(value=None))
         return looking.there(value, wanted, absent=absent)
 
-    return verify
+    return Verifier(name, ask, look)
 
 
 def imported(where: str) -> Callable[..., Any]:

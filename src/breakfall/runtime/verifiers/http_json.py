@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException, HTTPMessage
-from typing import IO, Literal
+from typing import IO, Any, Literal
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -15,7 +15,7 @@ import msgspec
 from breakfall.errors import UsageError
 from breakfall.recovery import bodies
 from breakfall.runtime.verifiers import template
-from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Verifier
+from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Unfilled, Verifier
 from breakfall.vocab import Failed, Predicate
 
 _GONE = (404, 410)
@@ -51,15 +51,12 @@ def http_json(
     if parts.scheme not in ("http", "https") or not parts.hostname or "{" in parts.netloc:
         raise UsageError(f"url is {url!r}, must begin with http:// or https:// and a host without gaps")
 
-    def verify(claim: Claim) -> Look:
-        looking = Looking(tool="http", asked={"url": _shown(url)})
-        try:
-            address = template.fill(url, claim, _quoted)
-            wanted = template.fill_predicates(predicates, claim)
-        except template.Unfilled as error:
-            return looking.cannot_tell(str(error))
-        looking = Looking(tool="http", asked={"url": _shown(address)})
-        answer = _get(address, headers or {}, timeout_s, looking)
+    def ask(claim: Claim) -> dict[str, Any]:
+        return {"url": _shown(template.fill(url, claim, _quoted))}
+
+    def look(claim: Claim, looking: Looking) -> Look:
+        wanted = template.fill_predicates(predicates, claim)
+        answer = _get(template.fill(url, claim, _quoted), headers or {}, timeout_s, looking)
         if isinstance(answer, Look):
             return answer
         status, body = answer
@@ -77,7 +74,7 @@ def http_json(
             return looking.cannot_tell(f"the look-up got an error under HTTP 200: {refused}", status=status, body=body)
         return looking.there(value, wanted, absent=absent, status=status)
 
-    return verify
+    return Verifier("http", ask, look)
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -90,7 +87,7 @@ class _NoRedirect(HTTPRedirectHandler):
 def _quoted(value: str) -> str:
     """Quote a value for a URL; one that servers take for a step through folders is refused."""
     if value in ("", ".", ".."):
-        raise template.Unfilled(f"{value!r} is no part of a URL")
+        raise Unfilled(f"{value!r} is no part of a URL")
     return quote(value, safe="")
 
 

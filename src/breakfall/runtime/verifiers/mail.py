@@ -125,14 +125,11 @@ def _verifier(
     for name, text in match.items():
         template.check(text, f"match.{name}")
 
-    def verify(claim: Claim) -> Look:
-        looking = Looking(tool="mail", asked={"mailbox": where})
-        try:
-            wanted = {name: template.fill(text, claim) for name, text in match.items()}
-            must = template.fill_predicates(predicates, claim)
-        except template.Unfilled as error:
-            return looking.cannot_tell(str(error))
-        looking = Looking(tool="mail", asked={"mailbox": where, "match": wanted})
+    def ask(claim: Claim) -> dict[str, Any]:
+        return {"mailbox": where, "match": {name: template.fill(text, claim) for name, text in match.items()}}
+
+    def look(claim: Claim, looking: Looking) -> Look:
+        must, wanted = template.fill_predicates(predicates, claim), looking.asked["match"]
         try:
             read = (message_from_bytes(raw, policy=policy.default) for raw in messages(wanted))
             found = [_shown(message) for message in read if _matches(message, wanted)]
@@ -142,7 +139,7 @@ def _verifier(
             return looking.nothing("no such message", absent=absent, outcome=Ok(value=[]))
         return looking.there(found, must, absent=absent, what="the message")
 
-    return verify
+    return Verifier("mail", ask, look)
 
 
 def _found(server: imaplib.IMAP4, folder: str, wanted: Mapping[str, str]) -> Iterator[bytes]:

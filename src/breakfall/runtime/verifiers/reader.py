@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Verifier
+from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Unfilled, Verifier
 from breakfall.vocab import Failed, Ok, Outcome, Reader
 
 
@@ -17,13 +17,16 @@ def by_reader(reader: Reader, call: Callable[[str, dict[str, Any]], Outcome]) ->
         call: Calls a tool by name.
     """
 
-    def verify(claim: Claim) -> Look:
+    def ask(claim: Claim) -> dict[str, Any]:
         arguments = reader.arguments(claim.arguments, {})
         if arguments is None:
-            return Looking(tool=reader.tool, asked={}).cannot_tell("the arguments of the reader are not known")
-        return look_of(reader, claim, arguments, call(reader.tool, arguments))
+            raise Unfilled(f"the arguments of {reader.tool} are not known")
+        return arguments
 
-    return verify
+    def look(claim: Claim, looking: Looking) -> Look:
+        return look_of(reader, claim, looking.asked, call(reader.tool, looking.asked))
+
+    return Verifier(reader.tool, ask, look)
 
 
 def look_of(reader: Reader, claim: Claim, asked: dict[str, Any], outcome: Outcome) -> Look:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from breakfall.errors import UsageError
 from breakfall.runtime.verifiers import template
-from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Verifier
+from breakfall.runtime.verifiers.claim import Claim, Look, Looking, Unfilled, Verifier
 from breakfall.vocab import Ok, Predicate
 
 _MOST_ROWS = 1_000
@@ -99,16 +99,13 @@ def _verifier(
 ) -> Verifier:
     named = {found["name"] for found in _NAMED.finditer(query) if found["name"]}
 
-    def verify(claim: Claim) -> Look:
-        looking = Looking(tool="sql", asked={"query": query})
+    def ask(claim: Claim) -> dict[str, Any]:
+        return {"query": query, "parameters": _values(parameters, named, claim)}
+
+    def look(claim: Claim, looking: Looking) -> Look:
+        wanted = template.fill_predicates(predicates, claim)
         try:
-            values = _values(parameters, named, claim)
-            wanted = template.fill_predicates(predicates, claim)
-        except template.Unfilled as error:
-            return looking.cannot_tell(str(error))
-        looking = Looking(tool="sql", asked={"query": query, "parameters": values})
-        try:
-            rows = run(values)
+            rows = run(looking.asked["parameters"])
         except Exception as error:  # whatever the driver raises: a look that fails tells nothing
             return looking.cannot_tell(f"the query failed: {type(error).__name__}: {error}", name=type(error).__name__)
         if len(rows) > _MOST_ROWS:
@@ -117,7 +114,7 @@ def _verifier(
             return looking.nothing("no such row", absent=absent, outcome=Ok(value=[]))
         return looking.there(rows, wanted, absent=absent, what="the row")
 
-    return verify
+    return Verifier("sql", ask, look)
 
 
 def _values(parameters: Mapping[str, Any] | None, named: set[str], claim: Claim) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def _values(parameters: Mapping[str, Any] | None, named: set[str], claim: Claim)
     values: dict[str, Any] = template.fill_value(wanted, claim)
     for name, value in values.items():
         if isinstance(value, dict | list):
-            raise template.Unfilled(f"{name!r} is {type(value).__name__}, which is no value of a column")
+            raise Unfilled(f"{name!r} is {type(value).__name__}, which is no value of a column")
     return values
 
 

@@ -9,15 +9,11 @@ from typing import Any
 import msgspec
 
 from breakfall.errors import UsageError
-from breakfall.runtime.verifiers.claim import Claim
+from breakfall.runtime.verifiers.claim import Claim, Unfilled
 from breakfall.vocab import Predicate
 from breakfall.vocab import pointer as pointers
 
 _GAP = re.compile(r"\{(?P<name>/[^{}]*|[A-Za-z_][\w.\-]*)\}")
-
-
-class Unfilled(LookupError):
-    """The claim lacks what a template names, or holds something that does not fit there."""
 
 
 def check(text: str, where: str) -> None:
@@ -30,11 +26,6 @@ def check(text: str, where: str) -> None:
         raise UsageError(
             f"{where} is {text!r}; write {{name}} for an argument and {{/pointer}} for a part of the answer"
         )
-
-
-def gaps(text: str) -> list[str]:
-    """Return the names of a template's gaps."""
-    return [found["name"] for found in _GAP.finditer(text)]
 
 
 def fill(text: str, claim: Claim, quote: Callable[[str], str] | None = None) -> str:

@@ -222,7 +222,8 @@ class TestLook:
         verify = file_content("{path}", root=tmp_path)
         places = [verify(claim(path=name, note=name)).place for name in ("a", "a", "b")]
         assert places[0] == places[1] != places[2]
-        assert verify(claim({"v": 1}, note=1, path="a")).place == places[0]
+        assert verify.place(claim({"v": 1}, note=1, path="a")) == places[0]
+        assert verify.place(claim()) is None
 
 
 class TestUrls:
@@ -237,7 +238,7 @@ class TestUrls:
         """A value that would lead to another place of the service is not put into the URL."""
         look = http_json("http://127.0.0.1:1/issues/{n}")(claim(n=value))
         assert look.applied is UNKNOWN
-        assert look.asked == {"url": "http://127.0.0.1:1/issues/{n}"}
+        assert look.asked == {}
 
     def test_nobody_answers(self) -> None:
         """A refused connection tells nothing; user and password of the URL are not shown."""
