@@ -33,7 +33,8 @@ def test_breakfall_places_each_order_once(report: Report) -> None:
 def test_killed_again_and_again_it_does_the_same(report: Report) -> None:
     """SIGKILL at random moments changes nothing of that: the restarted client finishes what the dead one began."""
     killed = report.results[-1]
-    assert (killed.client, killed.kills) == ("breakfall, killed", 4)
+    assert killed.client == "breakfall, killed"
+    assert killed.kills > 0
     assert (killed.more, killed.false) == (0, 0)
     assert killed.once + killed.missing == report.can_be_placed
     assert killed.missing <= killed.said["unknown"]
