@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -24,7 +25,10 @@ class Spec(Struct, frozen=True, kw_only=True):
     conditions: tuple[str, ...] = ()
     """Empty: each world's default one."""
     tasks: str = "100"
-    """`N` tasks of each world's default split, all of a `SPLIT`, `SPLIT:N`, or `SPLIT:A-B`: the A-th to the B-th."""
+    """`N` tasks of each world's default split, all of a `SPLIT`, `SPLIT:N`, or `SPLIT:A-B/S`.
+
+    The last is every S-th task from the A-th to the B-th; without `/S`, every one.
+    """
     scenarios: tuple[Scenario, ...] = tuple(Scenario)
     agents: tuple[str, ...] = tuple(catalog.AGENTS)
     """Names of agents; NAME+MODE is one with `memory` in a mode."""
@@ -91,6 +95,12 @@ class Unit(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def foreign(self) -> bool:
+        """Whether code of someone else's runs in it, which may do anything to its process."""
+        agents = (remember.parted(name)[0] for name in self.agents)
+        return self.source not in catalog.WORLDS or any(agent not in catalog.AGENTS for agent in agents)
+
+    @property
     def size(self) -> int:
         """How many episodes it holds."""
         return len(self.scenarios) * len(self.seeds) * len(self.agents)
@@ -110,16 +120,16 @@ def expand(spec: Spec) -> list[Unit]:
     units = []
     for name in spec.worlds:
         world = catalog.world(name)
-        split, first, limit = _chosen(spec.tasks, world)
-        tasks = _tasks(world, split, limit)[first - 1 :]
+        choice = _chosen(spec.tasks, world)
+        tasks = _tasks(world, choice.split, choice.last)[choice.first - 1 :: choice.step]
         for condition in _conditions(spec, world):
             units += [
                 Unit(
                     source=name,
                     world=world.name,
                     condition=condition,
-                    split=split,
-                    limit=limit,
+                    split=choice.split,
+                    limit=choice.last,
                     task=task,
                     scenarios=spec.scenarios,
                     seeds=seeds,
@@ -138,22 +148,34 @@ def _conditions(spec: Spec, world: World) -> tuple[str, ...]:
     return spec.conditions or world.conditions[:1]
 
 
-def _chosen(tasks: str, world: World) -> tuple[str, int, int | None]:
-    """Read `N`, `SPLIT`, `SPLIT:N` or `SPLIT:A-B` for one world: the split, the first task and the last."""
+class _Choice(Struct, frozen=True):
+    """Which tasks of a world: every `step`-th of a split from the `first` to the `last`, counted from 1."""
+
+    split: str
+    first: int = 1
+    last: int | None = None
+    step: int = 1
+
+
+_RANGE = re.compile(r"(?:(?P<first>\d+)-)?(?P<last>\d+)(?:/(?P<step>\d+))?")
+
+
+def _chosen(tasks: str, world: World) -> _Choice:
+    """Read `N`, `SPLIT`, `SPLIT:N` or `SPLIT:A-B/S` for one world."""
     split, colon, count = tasks.rpartition(":")
     if not colon:
         split, count = (world.splits[0], tasks) if tasks.isdecimal() else (tasks, "")
     if split not in world.splits:
         raise unknown_name("split", split, world.splits, f"splits of world {world.name!r}; --tasks N, SPLIT or SPLIT:N")
     if not count and not colon:
-        return split, 1, None
-    first, dash, last = count.partition("-")
-    if not dash:
-        first, last = "1", count
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        right = "A-B with 1 <= A <= B" if dash else "a whole number from 1"
-        raise UsageError(f"--tasks is {tasks!r}: the number of tasks is {count!r}, must be {right}")
-    return split, int(first), int(last)
+        return _Choice(split)
+    found = _RANGE.fullmatch(count)
+    if found is not None:
+        first, last, step = (int(found[name] or 1) for name in ("first", "last", "step"))
+        if 1 <= first <= last and step >= 1:
+            return _Choice(split, first, last, step)
+    right = "A-B or A-B/STEP with 1 <= A <= B" if "-" in count else "a whole number from 1"
+    raise UsageError(f"--tasks is {tasks!r}: the number of tasks is {count!r}, must be {right}")
 
 
 def _tasks(world: World, split: str, limit: int | None) -> list[str]:

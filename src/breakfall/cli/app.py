@@ -13,6 +13,7 @@ from breakfall.cli.journal import journal
 from breakfall.cli.memory import memory
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
+from breakfall.cli.study import study
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,6 +26,7 @@ app.command()(show)
 app.command()(repro)
 app.add_typer(journal, name="journal")
 app.add_typer(memory, name="memory")
+app.add_typer(study, name="study")
 app.add_typer(demo, name="demo")
 
 

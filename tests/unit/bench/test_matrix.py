@@ -69,14 +69,16 @@ def test_the_command_runs_the_same_spec():
 
 
 def test_a_range_of_tasks():
-    """SPLIT:A-B is the A-th to the B-th task of a split."""
+    """SPLIT:A-B is the A-th to the B-th task of a split, SPLIT:A-B/S every S-th of them."""
     whole = [unit.task for unit in expand(Spec(tasks="train:6", seeds=1))]
     assert [unit.task for unit in expand(Spec(tasks="train:1-4", seeds=1))] == whole[:4]
     assert [unit.task for unit in expand(Spec(tasks="train:5-6", seeds=1))] == whole[4:]
+    assert [unit.task for unit in expand(Spec(tasks="train:1-6/2", seeds=1))] == whole[::2]
+    assert [unit.task for unit in expand(Spec(tasks="train:2-6/2", seeds=1))] == whole[1::2]
 
 
-@pytest.mark.parametrize("tasks", ["train:0-3", "train:4-3", "train:-3", "train:2-", "train:a-b"])
+@pytest.mark.parametrize("tasks", ["train:0-3", "train:4-3", "train:-3", "train:2-", "train:a-b", "train:1-4/0"])
 def test_a_wrong_range_is_refused(tasks):
     """A range that is none is refused with what would be right."""
-    with pytest.raises(UsageError, match="must be A-B with 1 <= A <= B"):
+    with pytest.raises(UsageError, match="must be A-B or A-B/STEP with 1 <= A <= B"):
         expand(Spec(tasks=tasks))
