@@ -74,7 +74,7 @@ def _render(report: Report) -> None:
     console = Console(width=None if sys.stdout.isatty() else 110)
     console.print(table)
     for line in _LEGEND:
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, soft_wrap=True)
     for one in report.results:
         if one.looked_up:
             console.print(f"{one.client}: {one.looked_up:,} orders were finished by look-up.", highlight=False)
