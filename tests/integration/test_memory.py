@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.unit.memory.story import Story
 from typer.testing import CliRunner
 
 from breakfall.bench.learn import learn, learn_into
@@ -16,8 +17,9 @@ from breakfall.bench.matrix import Spec
 from breakfall.bench.run import run
 from breakfall.cli.app import app
 from breakfall.errors import BreakfallError, UsageError
+from breakfall.ledger.writer import LedgerWriter
 from breakfall.memory import store
-from breakfall.memory.beliefs import Memory, wrong
+from breakfall.memory.beliefs import Memory, Retries, Switches, wrong
 from breakfall.memory.fallbacks import Standing, fallbacks
 from breakfall.vocab import Scenario
 
@@ -86,8 +88,8 @@ def test_the_store_worlds_paths_are_right(trained: Path) -> None:
 
 
 def test_no_run_there(tmp_path: Path) -> None:
-    """A folder without a run is named, and no memory is left behind."""
-    with pytest.raises(UsageError, match="no run is stored here"):
+    """A folder with neither a run nor a ledger is named, and no memory is left behind."""
+    with pytest.raises(UsageError, match=r"neither a run \(no run\.json\) nor a ledger"):
         learn_into(tmp_path / "memory.json", [tmp_path])
     assert not (tmp_path / "memory.json").exists()
 
@@ -147,3 +149,35 @@ def test_order_of_runs_makes_no_difference(tmp_path: Path, lines: Callable[[Path
     assert store.encode(learn(folders).memory) == store.encode(learn(folders[::-1]).memory)
     assert learn(folders).memory == learn(folders[1:], learn(folders[:1]).memory).memory
     assert learn(folders).memory != Memory()
+
+
+def test_a_production_ledger(tmp_path: Path) -> None:
+    """Steps of production, mixed as they are, teach what their call ids tell; a ledger is read on from where it was."""
+    ledger, path = tmp_path / "ledger", tmp_path / "memory.json"
+    first, second = Story("task-1").fail("a").ok("a"), Story("task-2").fail("a").ok("b", path_of="a")
+    with LedgerWriter(ledger) as writer:
+        for steps in zip(first.steps, second.steps, strict=True):
+            for step in steps:
+                writer.step(step)
+    assert learn_into(path, [ledger]).learned == 2
+    assert learn_into(path, [ledger]).learned == 0
+    with LedgerWriter(ledger) as writer:
+        for step in Story("task-3").fail("a").fail("a").steps:
+            writer.step(step)
+    memory = learn_into(path, [ledger]).memory
+    assert memory.retries == {"a": {"timeout": Retries(recovered=1, stayed=1)}}
+    assert memory.switches == {"a": {"b": Switches(answered=1)}}
+    assert memory.episodes == 3
+    assert memory.domains == {}
+
+
+def test_a_production_ledger_of_declared_tools(tmp_path: Path) -> None:
+    """With a world that declares the tools, a ledger teaches their fault domains and whether a path's answer fits."""
+    story = Story("task-1").fail("get_stock").ok("get_warehouse_stock", {"rows": []}, path_of="get_stock")
+    with LedgerWriter(tmp_path) as writer:
+        for step in story.steps:
+            writer.step(step)
+    memory = learn([tmp_path], world="store").memory
+    assert memory.switches == {"get_stock": {"get_warehouse_stock": Switches(unfit=1)}}
+    assert memory.domains["get_stock"] == "catalog"
+    assert "get_warehouse_stock" in memory.declared["get_stock"]

@@ -24,24 +24,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @memory.command("learn")
 def learn(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or ledgers of production.")],
     out: Annotated[Path, typer.Option(help="The memory's file; what it holds already is kept and added to.")],
     half_life: Annotated[
         float | None, typer.Option(metavar="EPISODES", help="After so many further episodes one counts half.")
     ] = None,
+    world: Annotated[
+        str | None, typer.Option(help="For ledgers: the world that declares their tools' fault domains and paths.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Learn from runs; what was learned from them before is passed over.
+    """Learn from runs and ledgers; what was learned from them before is passed over.
 
     \b
-    Example:
+    Examples:
       breakfall bench --tasks train --agents retry,rules --out runs/train
       breakfall memory learn runs/train --out memory.json
+      breakfall memory learn ledger --out memory.json --half-life 5000
     """  # noqa: D301 - the terminal needs the escape itself
     from breakfall.bench.learn import learn_into
     from breakfall.memory.view import view
 
-    lesson = learn_into(out, runs, half_life=half_life)
+    lesson = learn_into(out, runs, half_life=half_life, world=world)
     shown = view(lesson.memory)
     if json:
         _print({"learned": lesson.learned, "known": lesson.known, "memory": shown})
