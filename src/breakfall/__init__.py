@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from breakfall.runtime.declare import key, look_up, natural, tool, via
-    from breakfall.runtime.wrap import CallStopped, Toolbox
+    from breakfall.runtime.stopped import CallStopped
+from breakfall.runtime.wrap import Toolbox
 
 __version__ = "0.1.0"
 
 __all__ = ["CallStopped", "Toolbox", "__version__", "key", "look_up", "natural", "tool", "via"]
 
 _HOMES = {
-    "CallStopped": "breakfall.runtime.wrap",
+    "CallStopped": "breakfall.runtime.stopped",
     "Toolbox": "breakfall.runtime.wrap",
     "key": "breakfall.runtime.declare",
     "look_up": "breakfall.runtime.declare",

@@ -10,7 +10,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from breakfall.errors import UsageError
+from breakfall.errors import UsageError, unknown_name
 from breakfall.recovery.expectations import Expectation
 from breakfall.vocab import Effect, Granularity, Idempotency, IdempotencyKind, Path, Reader, Tool
 from breakfall.vocab.schema import ArgumentSchema
@@ -253,3 +253,25 @@ def _schema(hint: Any) -> dict[str, Any]:
     except TypeError:
         return {}
     return {} if "$defs" in schema else schema
+
+
+def by_name(tools: tuple[Declared[Any, Any], ...]) -> dict[str, Declared[Any, Any]]:
+    """Index the tools; refuse what cannot work before the first call."""
+    named: dict[str, Declared[Any, Any]] = {}
+    for declared in tools:
+        name = declared.spec.name
+        if name in named and named[name] is not declared:
+            raise UsageError(f"two tools are named {name!r}; give one of them `name=`")
+        named[name] = declared
+    for declared in tools:
+        spec = declared.spec
+        others = {"path": [path.tool for path in spec.paths], "reader": [spec.reader.tool] if spec.reader else []}
+        for what, wanted in others.items():
+            for other in wanted:
+                if other not in named:
+                    raise unknown_name(f"tool for the {what} of {spec.name!r}:", other, named, "give it to the Toolbox")
+                if named[other].is_async and not declared.is_async:
+                    raise UsageError(
+                        f"{spec.name!r} is sync and its {what} {other!r} is async; make both sync or async"
+                    )
+    return named

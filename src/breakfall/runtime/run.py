@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +28,7 @@ from breakfall.vocab import (
     Ok,
     Outcome,
     Step,
+    StepSink,
     Tool,
     Uncertainty,
     Verification,
@@ -36,14 +37,8 @@ from breakfall.vocab import (
 
 _KEPT_STEPS = 10_000
 """Steps that a task remembers for its hand-over; the ledger keeps all."""
-
-
-class StepSink(Protocol):
-    """Where Steps go."""
-
-    def step(self, step: Step) -> None:
-        """Store one step."""
-        ...
+_KEPT_CALLS = 1_000
+"""Calls outside any task of which it is remembered how they ended, for whoever asks right after."""
 
 
 class Opening(Struct, frozen=True):
@@ -65,6 +60,7 @@ class Run:
         journal: Where writes are stored before they go out.
         ledger: Where Steps go.
         clock: The time.
+        alone: It is no task: each of its calls stands for itself.
     """
 
     def __init__(
@@ -76,8 +72,11 @@ class Run:
         journal: Journal | None,
         ledger: StepSink | None,
         clock: SystemClock | VirtualClock,
+        alone: bool = False,
     ) -> None:
         self.name = name
+        self._alone = alone
+        self._began_s = clock.now()
         self.goal = goal
         self.state = state
         self.clock = clock
@@ -114,7 +113,8 @@ class Run:
             call = replace(call, expected=more.get("expected") or name, context=more.get("context") or {})
         if not declared.writes:
             return Opening(call, tool, None, None)
-        known, call = operation_of(call, tool, self.state, again=bool(more.get("again")))
+        alone = int(call.id[1:]) if self._alone else None
+        known, call = operation_of(call, tool, self.state, again=bool(more.get("again")), alone=alone)
         if self._journal is None or known.write is not None:
             return Opening(call, tool, known, None)
         key = known.name if known.epoch == 0 else f"{known.name}#{known.epoch}"
@@ -144,6 +144,8 @@ class Run:
 
     def leave(self, opening: Opening, outcome: Outcome) -> None:
         """Store how a journalled write ended, and forget what only a failure needs."""
+        if self._alone and opening.operation is not None:
+            self._leave_alone(opening, opening.operation)
         if type(outcome) is Ok:
             if self.errors:
                 self.errors.pop(opening.call.id, None)
@@ -155,6 +157,17 @@ class Run:
         if write is not None:
             looked_up = opening.call.id in self.state.settled
             write.ended(Ok(value=plain(outcome.value)) if isinstance(outcome, Ok) else outcome, looked_up=looked_up)
+
+    def _leave_alone(self, opening: Opening, operation: KnownOperation) -> None:
+        """Remember of a call that belongs to no task only what nobody knows the outcome of."""
+        operations = self.state.operations
+        if operation.open_since_s is not None:
+            operations[operation.name] = operation
+        while len(operations) > _KEPT_CALLS and (oldest := next(iter(operations.values()))).open_since_s is None:
+            del operations[oldest.name]  # its key is known to the server, and to the journal
+        for kept in (self.state.settled, self.state.stops, self.late):
+            while len(kept) > _KEPT_CALLS:
+                kept.pop(next(iter(kept)))
 
     def going_out(self, want: Attempt) -> Claim | None:
         """Let an attempt out: a write only once the journal holds its intent."""
@@ -234,7 +247,8 @@ class Run:
         writes = want.tool is not None and want.tool.writes
         status = VerificationStatus.NOT_DONE if writes else VerificationStatus.NOT_APPLICABLE
         return Step(
-            episode=self.name,
+            episode=f"{self.name}@{self._began_s:.3f}",
+            run=self.name,
             n=next(self._step_numbers),
             call=want.call.id,
             tool=want.call.tool,
@@ -243,7 +257,9 @@ class Run:
             purpose=want.purpose,
             strategy=want.strategy,
             path_of=want.path_of,
-            at_s=sent_s,
+            at_s=round(sent_s - self._began_s, 6),
+            unix_s=sent_s,
+            effect=want.tool.effect if want.tool is not None else None,
             took_s=round(now_s - sent_s, 6),
             key=want.call.key,
             expected_outcome=want.call.expected,

@@ -14,6 +14,7 @@ from breakfall.errors import UsageError
 from breakfall.recovery.breaker import Breaker
 from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import Policy
+from breakfall.runtime.journal.entry import canonical
 from breakfall.seeds import address, uniforms
 from breakfall.vocab import Belief, Call, Failed, IdempotencyKind, Path, Tool
 
@@ -125,12 +126,22 @@ class TaskState(Struct, kw_only=True):
         return next((kind for (name, kind), count in self.storms.items() if name == tool and count >= limit), None)
 
 
-def operation_of(call: Call, tool: Tool, task: TaskState, *, again: bool = False) -> tuple[Operation, Call]:
+def operation_of(
+    call: Call, tool: Tool, task: TaskState, *, again: bool = False, alone: int | None = None
+) -> tuple[Operation, Call]:
     """Find the logical operation that a write is, and give the call its key.
 
     A repeat is a new operation when the caller means it so, when the user has spoken since, or when another write
     has succeeded since; else it is answered with what the first one came to. A key that the caller brings names the
     operation by itself.
+
+    Args:
+        call: The write.
+        tool: Its tool.
+        task: What is known of its task.
+        again: The caller means to write the same again.
+        alone: For a call that belongs to no task, its number: it is an operation of its own, and continues another one
+            only if that ended without anybody knowing what became of it.
 
     Raises:
         UsageError: The caller's key was used with other arguments before.
@@ -138,12 +149,14 @@ def operation_of(call: Call, tool: Tool, task: TaskState, *, again: bool = False
     parameter = tool.idempotency.parameter if tool.idempotency.kind is IdempotencyKind.KEY else None
     own = (call.arguments.get(parameter) or None) if parameter is not None else None  # an empty text is no key
     plain = {k: v for k, v in call.arguments.items() if k != parameter} if parameter is not None else call.arguments
-    canonical = msgspec.json.encode(plain, order="sorted", enc_hook=repr)
-    named = str(own) if own is not None else _digest(address(tool.name) + task.place + canonical)
+    written = _canonical(plain)
+    named = str(own) if own is not None else _digest(address(tool.name) + task.place + written)
     known = task.operations.get(named)
-    if known is None:
+    if alone is not None and own is None:
+        known = task.operations.pop(named, None) or Operation(name=named, arguments=plain, epoch=alone, turn=task.turn)
+    elif known is None:
         known = task.operations[named] = Operation(name=named, arguments=plain, turn=task.turn)
-    elif own is not None and msgspec.json.encode(known.arguments, order="sorted", enc_hook=repr) != canonical:
+    elif own is not None and _canonical(known.arguments) != written:
         raise UsageError(
             f"{tool.name}: key {named!r} was used for {known.arguments} and is now given to {plain}; "
             "one key names one operation: give the second a key of its own"
@@ -160,6 +173,14 @@ def operation_of(call: Call, tool: Tool, task: TaskState, *, again: bool = False
 
 def _is_new(known: Operation, task: TaskState, *, again: bool) -> bool:
     return again or not task.policy.replay or known.turn != task.turn or known.write != task.writes
+
+
+def _canonical(arguments: Mapping[str, Any]) -> bytes:
+    """Encode arguments so that equal ones have equal bytes; what JSON cannot say is named by its text."""
+    try:
+        return canonical(arguments)
+    except (TypeError, ValueError, RecursionError):
+        return msgspec.json.encode(arguments, order="sorted", enc_hook=repr)
 
 
 def _digest(raw: bytes) -> str:

@@ -11,45 +11,28 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 from uuid import uuid4
 
-from breakfall.errors import BreakfallError, UsageError, unknown_name
+from breakfall.errors import UsageError, unknown_name
 from breakfall.recovery.breaker import Breaker
 from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import PRESETS, Policy
 from breakfall.runtime.clock import SystemClock, VirtualClock
-from breakfall.runtime.declare import Declared
+from breakfall.runtime.declare import Declared, by_name
 from breakfall.runtime.dispatch import Dispatch, Missed
 from breakfall.runtime.drive import adrive, drive
 from breakfall.runtime.flow import call_flow
 from breakfall.runtime.journal import Journal, Summary, open_journal
 from breakfall.runtime.lookups import Lookups
-from breakfall.runtime.run import Opening, Run, StepSink
+from breakfall.runtime.run import Opening, Run
 from breakfall.runtime.state import TaskState
+from breakfall.runtime.stopped import raised
 from breakfall.runtime.wants import Attempt, Flow, Late, Question, Reply, Sleep, Want
 from breakfall.seeds import address
-from breakfall.vocab import Applied, Belief, Failed, Handoff, Ok, Outcome, Tool
+from breakfall.vocab import Applied, Belief, Failed, Handoff, Ok, Outcome, StepSink, Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _UNLIMITED = 2**62
-
-
-class CallStopped(BreakfallError):
-    """A guarded function failed and recovery gave it up; `__cause__` is what the function raised last.
-
-    Attributes:
-        outcome: How the call ended; `outcome.applied` says whether a write may have happened.
-        handoff: The packet for a person.
-    """
-
-    def __init__(self, message: str, outcome: Failed, handoff: Handoff) -> None:
-        super().__init__(message)
-        self.outcome = outcome
-        self.handoff = handoff
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep it picklable."""
-        return type(self), (str(self), self.outcome, self.handoff)
 
 
 class Toolbox:
@@ -83,7 +66,7 @@ class Toolbox:
     ) -> None:
         if isinstance(policy, str) and policy not in PRESETS:
             raise unknown_name("policy", policy, PRESETS, "breakfall.recovery.policy.PRESETS")
-        self._tools = _by_name(tools)
+        self._tools = by_name(tools)
         self._specs = {name: declared.spec for name, declared in self._tools.items()}
         self._policy = PRESETS[policy] if isinstance(policy, str) else policy
         self._clock = clock or SystemClock()
@@ -95,7 +78,7 @@ class Toolbox:
         self._ask = ask
         self._breakers: dict[str, Breaker] = {}
         self._dispatch = Dispatch(self._clock)
-        self._default = self._new_run(f"run-{uuid4().hex}", "", _UNLIMITED, float("inf"))
+        self._default = self._new_run(f"run-{uuid4().hex}", "", _UNLIMITED, float("inf"), alone=True)
         self._current: contextvars.ContextVar[Run | None] = contextvars.ContextVar("breakfall run", default=None)
 
     @property
@@ -124,7 +107,7 @@ class Toolbox:
                         return first.value
                     missed = first
                 opening, outcome = await self._aguarded(run, declared, arguments, {}, missed)
-                return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
+                return outcome.value if isinstance(outcome, Ok) else raised(run, opening, outcome)
 
             return cast("Callable[P, R]", guarded_async)
 
@@ -140,7 +123,7 @@ class Toolbox:
                     return cast("R", first.value)
                 missed = first
             opening, outcome = self._guarded(run, declared, arguments, {}, missed)
-            return cast("R", outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome))
+            return cast("R", outcome.value if isinstance(outcome, Ok) else raised(run, opening, outcome))
 
         return guarded
 
@@ -150,7 +133,7 @@ class Toolbox:
         Raises:
             UsageError: A tool names a reader or path that is not here, or its name is taken.
         """
-        named = _by_name((*self._tools.values(), *tools))
+        named = by_name((*self._tools.values(), *tools))
         self._tools.update(named)
         self._specs.update({name: declared.spec for name, declared in named.items()})
 
@@ -158,13 +141,13 @@ class Toolbox:
         """Call a tool as `call` does, and return its value or raise as the guarded function would."""
         declared, run = self._known(tool), self._run()
         opening, outcome = self._guarded(run, declared, declared.arguments((), arguments), more)
-        return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
+        return outcome.value if isinstance(outcome, Ok) else raised(run, opening, outcome)
 
     async def avalue_of(self, tool: Declared[Any, Any] | str, arguments: dict[str, Any], **more: Any) -> Any:
         """Do what `value_of` does, without blocking the event loop."""
         declared, run = self._known(tool), self._run()
         opening, outcome = await self._aguarded(run, declared, declared.arguments((), arguments), more)
-        return outcome.value if isinstance(outcome, Ok) else _raise(run, opening, outcome)
+        return outcome.value if isinstance(outcome, Ok) else raised(run, opening, outcome)
 
     def call(self, tool: Declared[Any, Any] | str, arguments: dict[str, Any], **more: Any) -> Outcome:
         """Call a tool by name and return how it ended; nothing is raised for what the tool does.
@@ -252,7 +235,7 @@ class Toolbox:
     ) -> None:
         self.close()
 
-    def _new_run(self, name: str, goal: str, calls: int, deadline_s: float) -> Run:
+    def _new_run(self, name: str, goal: str, calls: int, deadline_s: float, *, alone: bool = False) -> Run:
         state = TaskState(
             tools=self._specs,
             policy=self._policy,
@@ -263,7 +246,15 @@ class Toolbox:
             belief=self._memory,
             breakers=self._breakers,
         )
-        return Run(name=name, goal=goal, state=state, journal=self._journal, ledger=self._ledger, clock=self._clock)
+        return Run(
+            name=name,
+            goal=goal,
+            state=state,
+            journal=self._journal,
+            ledger=self._ledger,
+            clock=self._clock,
+            alone=alone,
+        )
 
     def _run(self) -> Run:
         return self._current.get() or self._default
@@ -385,34 +376,3 @@ _PATIENCE_S = 30.0
 """How long a call waits for another process that is running the same operation."""
 
 _CUT_OFF = Failed(message="the caller went away before the answer came", applied=Applied.UNKNOWN)
-
-
-def _raise(run: Run, opening: Opening, failed: Failed) -> Any:
-    """Raise what the function raised of itself, or `CallStopped`."""
-    cause = run.errors.pop(opening.call.id, None)
-    if failed.native and cause is not None:
-        raise cause
-    reason = run.state.stops.pop(opening.call.id, failed.message)
-    raise CallStopped(reason, failed, run.handoff(reason)) from cause
-
-
-def _by_name(tools: tuple[Declared[Any, Any], ...]) -> dict[str, Declared[Any, Any]]:
-    """Index the tools; refuse what cannot work before the first call."""
-    named: dict[str, Declared[Any, Any]] = {}
-    for declared in tools:
-        name = declared.spec.name
-        if name in named and named[name] is not declared:
-            raise UsageError(f"two tools are named {name!r}; give one of them `name=`")
-        named[name] = declared
-    for declared in tools:
-        spec = declared.spec
-        others = {"path": [path.tool for path in spec.paths], "reader": [spec.reader.tool] if spec.reader else []}
-        for what, wanted in others.items():
-            for other in wanted:
-                if other not in named:
-                    raise unknown_name(f"tool for the {what} of {spec.name!r}:", other, named, "give it to the Toolbox")
-                if named[other].is_async and not declared.is_async:
-                    raise UsageError(
-                        f"{spec.name!r} is sync and its {what} {other!r} is async; make both sync or async"
-                    )
-    return named

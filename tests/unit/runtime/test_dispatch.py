@@ -17,7 +17,8 @@ from breakfall.recovery.policy import BALANCED
 from breakfall.runtime import dispatch
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.declare import Declared, key, look_up, tool
-from breakfall.runtime.wrap import CallStopped, Toolbox
+from breakfall.runtime.stopped import CallStopped
+from breakfall.runtime.wrap import Toolbox
 from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement
 
 QUICK = replace(BALANCED, base_s=0.02, cap_s=0.1)

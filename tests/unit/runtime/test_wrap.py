@@ -18,7 +18,8 @@ from breakfall.recovery.expectations import counts
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.declare import Declared, key, look_up, natural, tool, via
 from breakfall.runtime.journal import State, open_journal
-from breakfall.runtime.wrap import CallStopped, Toolbox
+from breakfall.runtime.stopped import CallStopped
+from breakfall.runtime.wrap import Toolbox
 from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step
 
 
@@ -313,6 +314,63 @@ def test_repeats_in_one_task(tmp_path: Path) -> None:
     assert len(shop.orders) == 2
 
 
+def test_outside_a_task_each_call_stands_for_itself(tmp_path: Path) -> None:
+    """Two customers who order the same, one after the other or at once, each get an order of their own."""
+    shop = Shop()
+    orders, place = declared(shop)
+    got: list[Any] = []
+    with Toolbox(orders, place, journal=tmp_path / "w.db") as box:
+        threads = [threading.Thread(target=lambda: got.append(box[place]("hat"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        got.append(box[place]("hat"))
+    assert sorted(got) == ["O1", "O2", "O3", "O4", "O5"]
+    assert len(shop.orders) == 5
+
+
+def test_outside_a_task_what_is_open_is_continued() -> None:
+    """A lost answer that nobody could look up is not forgotten: the next equal call looks before it sends."""
+    shop, clock, reader_down = Shop(), patient(), [True]
+    shop.lost, shop.now = 1, clock.now
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        if reader_down[0]:
+            raise HTTPError(500)
+        return shop.listed(item)
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of))
+    def place(item: str) -> str:
+        return shop.order(item)
+
+    box = Toolbox(orders, place, clock=clock)
+    with pytest.raises(CallStopped):
+        box[place]("hat")
+    reader_down[0] = False
+    clock.advance(600.0)
+    assert box[place]("hat") == "O1"
+    assert len(shop.orders) == 1
+    assert box[place]("hat") == "O2"
+
+
+def test_numbers_that_are_equal_are_one_operation() -> None:
+    """Ten and ten point nought are the same amount: a plan that words it anew does not pay twice."""
+    paid = []
+    with pytest.warns(UserWarning, match="neither"):
+
+        @tool("write")
+        def pay(amount: float) -> int:
+            paid.append(amount)
+            return len(paid)
+
+    box = Toolbox(pay, clock=patient())
+    with box.task("pay"):
+        assert box.call(pay, {"amount": 10}) == Ok(value=1)
+        assert box.call(pay, {"amount": 10.0}) == Ok(value=1, replayed=True)
+
+
 def test_one_of_two_threads_runs_it(tmp_path: Path) -> None:
     """The same operation from two threads at once runs once, and both get its result."""
     shop = Shop()
@@ -399,7 +457,8 @@ def test_every_attempt_is_a_step() -> None:
     box = Toolbox(orders, place, ledger=sink, clock=clock)
     with box.task("buy", run="r1"):
         box[place]("hat")
-    assert [(s.tool, s.purpose, s.episode) for s in sink.steps] == [("place", "", "r1"), ("orders", "probe", "r1")]
+    assert [(s.tool, s.purpose, s.run) for s in sink.steps] == [("place", "", "r1"), ("orders", "probe", "r1")]
+    assert len({(s.episode, s.n) for s in sink.steps}) == 2
     assert isinstance(sink.steps[0].observed_outcome, Failed)
     assert sink.steps[0].observed_outcome.exception is not None
 

@@ -16,7 +16,8 @@ from breakfall.runtime.http.exchange import EXCHANGE, Exchange
 from breakfall.runtime.http.message import KEY_HEADER, arguments_of, content_in
 from breakfall.runtime.http.route import Route, Routes, name_of, origin, reader_name, tool_of
 from breakfall.runtime.run import Run
-from breakfall.runtime.wrap import CallStopped, Toolbox
+from breakfall.runtime.stopped import CallStopped
+from breakfall.runtime.wrap import Toolbox
 from breakfall.vocab import Effect, FaultKind, IdempotencyKind, Tool
 
 _CREDENTIALS = ("authorization", "cookie", "x-api-key", "api-key")

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from breakfall.runtime.http.message import Answer, response_with
 from breakfall.runtime.run import Run
-from breakfall.runtime.wrap import CallStopped
+from breakfall.runtime.stopped import CallStopped
 from breakfall.vocab import Handoff
 
 
