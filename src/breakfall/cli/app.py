@@ -10,6 +10,8 @@ import breakfall
 from breakfall.cli.bench import bench
 from breakfall.cli.demo import demo
 from breakfall.cli.journal import journal
+from breakfall.cli.ledger import ledger
+from breakfall.cli.ledger_keep import prune, verify
 from breakfall.cli.memory import memory
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
@@ -25,6 +27,9 @@ app.command()(bench)
 app.command()(show)
 app.command()(repro)
 app.add_typer(journal, name="journal")
+ledger.command()(verify)
+ledger.command()(prune)
+app.add_typer(ledger, name="ledger")
 app.add_typer(memory, name="memory")
 app.add_typer(study, name="study")
 app.add_typer(demo, name="demo")

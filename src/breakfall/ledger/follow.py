@@ -24,6 +24,18 @@ Progress = Callable[[int], None]
 """Told now and then how many lines were read."""
 
 
+class Matching(Struct, frozen=True):
+    """How a text index is asked."""
+
+    table: str
+    step: str
+    """Its column that holds a step's id."""
+    condition: str
+    """Holds of a step with every word of ``:terms``."""
+    terms: Callable[[Sequence[str]], str]
+    """Writes words as ``:terms``, each as the beginning of a word."""
+
+
 class Database(Protocol):
     """Where an index is kept. Statements write values as ``:name`` or as ``?``."""
 
@@ -37,6 +49,15 @@ class Database(Protocol):
 
     def change(self) -> AbstractContextManager[None]:
         """Change the index as one step, alone."""
+        ...
+
+    @property
+    def matching(self) -> Matching:
+        """How the text index is asked."""
+        ...
+
+    def add_words(self, rows: Sequence[tuple[int, Sequence[str]]]) -> None:
+        """Add the words of steps, by their ids, to the text index."""
         ...
 
 

@@ -82,8 +82,8 @@ class Batch:
                 run_name, episode, step.n, named(step.call), named(step.tool), named(step.intent), agent,
                 named(step.agent_version), step.unix_s,
                 None if step.unix_s is None else math.floor(step.unix_s / _HOUR_S), step.at_s, step.took_s,
-                step.attempt, step.purpose, step.strategy, int(step.attempt > 1 or step.strategy in _AGAIN),
-                step.effect, *_outcome(step), ruling.value, step.verification.status.value,
+                step.attempt, step.purpose, step.strategy and step.strategy.value, _retried(step),
+                step.effect and step.effect.value, *_outcome(step), ruling.value, step.verification.status.value,
                 step.uncertainty_signal.value, int(unverified), int(incomplete), *_cost(step), tokens,
                 None if cost is None else cost.usd, fault,
                 place.segment, place.seq, place.position, place.length,
@@ -157,6 +157,11 @@ class Batch:
 
 
 _AGAIN = frozenset({"retry", "switch"})
+
+
+def _retried(step: Step) -> int:
+    """Whether it is a further try of its call; look-ups are none."""
+    return int(not step.purpose and (step.attempt > 1 or step.strategy in _AGAIN))
 
 
 def named(text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 VERSION = 2
 """An index of another version is thrown away and built anew."""
 
-PREFIX = "bf_"
+DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_worded")
+"""The tables of the index."""
 
 STEP_COLUMNS = (
     "id", "run", "episode", "n", "call", "tool", "intent", "agent", "version", "unix_s", "hour", "at_s", "took_s",
@@ -49,6 +50,7 @@ CREATE INDEX bf_steps_grave ON bf_steps (severity, id) WHERE severity <> 'info';
 CREATE INDEX bf_steps_unverified ON bf_steps (id) WHERE unverified = 1;
 CREATE INDEX bf_steps_retried ON bf_steps (episode, call) WHERE retried = 1;
 CREATE INDEX bf_steps_place ON bf_steps (segment, seq);
+CREATE TABLE bf_worded (done BIGINT NOT NULL);
 """
 """`{id}` is how the backend writes the primary key."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -61,6 +61,14 @@ class Source(Protocol):
         """
         ...
 
+    def pick(self, segment: str, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (place, line) for the lines that begin at these places, which ascend.
+
+        Raises:
+            StoreError: The segment cannot be read.
+        """
+        ...
+
     def torn(self, segment: str) -> bytes:
         """Return what stands behind the last whole line."""
         ...
@@ -114,6 +122,17 @@ class FolderSource:
                         check_header(path, line)
                     yield Raw(at, at + len(line), line)
                     at += len(line)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot read the segment: {error.strerror}") from None
+
+    def pick(self, segment: str, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines at these places; see `Source`."""
+        path = self.path(segment)
+        try:
+            with open_segment(path) as stream:
+                for at in places:
+                    stream.seek(at)
+                    yield at, stream.readline()
         except OSError as error:
             raise StoreError(f"{path}: cannot read the segment: {error.strerror}") from None
 

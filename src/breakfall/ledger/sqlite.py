@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from breakfall.errors import UsageError
+from breakfall.ledger.follow import Matching
 from breakfall.ledger.schema import TABLES, VERSION, VIEWS
 
 NAME = "index.sqlite"
 _FILES = ("", "-wal", "-shm")
 _BUSY_S = 60.0
+
+
+_WORDS = """
+    CREATE VIRTUAL TABLE bf_words USING fts5 (
+        words, content='', detail=none, columnsize=0, tokenize="unicode61 remove_diacritics 0"
+    )
+"""
+"""Words alone, without places: nothing is searched for by its neighbours."""
 
 
 class SqliteDatabase:
@@ -57,7 +66,7 @@ class SqliteDatabase:
             if version == 0:
                 if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     raise _OtherVersionError
-                for statement in TABLES.format(id="INTEGER PRIMARY KEY").split(";"):
+                for statement in f"{TABLES.format(id='INTEGER PRIMARY KEY')} {_WORDS}".split(";"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {VERSION}")
         for statement in VIEWS.split(";"):
@@ -82,6 +91,16 @@ class SqliteDatabase:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
+
+    @property
+    def matching(self) -> Matching:
+        """How the text index is asked."""
+        return Matching("bf_words", "bf_words.rowid", "bf_words MATCH :terms", _terms)
+
+    def add_words(self, rows: Sequence[tuple[int, Sequence[str]]]) -> None:
+        """Add the words of steps to the text index."""
+        spaced = [(number, " ".join(words)) for number, words in rows]
+        self.many("INSERT INTO bf_words (rowid, words) VALUES (?, ?)", spaced)
 
     def read_only(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run SQL of someone's own, which may change nothing; return the columns' names and the rows.
@@ -115,3 +134,7 @@ def throw_away(path: Path) -> None:
     """
     for suffix in _FILES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _terms(words: Sequence[str]) -> str:
+    return " ".join(f'"{word}"*' for word in words)

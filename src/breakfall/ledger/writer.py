@@ -163,7 +163,7 @@ class LedgerWriter:
     def _start(self) -> None:
         """Begin the first segment of this process."""
         self._pid = os.getpid()
-        self._writer = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(self._now()))}-{secrets.token_hex(4)}"
+        self._writer = new_name(self._now())
         self._number = 0
         self._closed = False
         self._open(None)
@@ -195,6 +195,11 @@ class LedgerWriter:
         self._lock = threading.Lock()
         self._file.forget()
         self._start()
+
+
+def new_name(now_s: float) -> str:
+    """Return a name that no other writer has, in the order of time."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now_s))}-{secrets.token_hex(4)}"
 
 
 def _sync_folder(folder: Path) -> None:

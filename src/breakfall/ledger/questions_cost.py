@@ -1,0 +1,122 @@
+"""What intents cost, and which steps cost far more than others of the same intent."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from breakfall.ledger.questions import LIMIT, STEP_LINES, Filter, StepLine, struct
+from breakfall.ledger.store import Ledger
+
+TIMES_MEDIAN = 3.0
+"""A step with so many times the median tokens of its intent is an outlier."""
+
+_FEW = 5
+"""Below this many steps an intent has no outliers: there is no usual."""
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """What the steps of one intent cost; tokens are those in and out."""
+
+    intent: str
+    steps: int
+    counted: int
+    """Steps whose tokens are known; the rest is about these."""
+    tokens: int
+    tokens_cached: int
+    usd: float
+    median: int
+    p95: int
+    highest: int
+    ratio: float
+    """The highest over the median."""
+    outliers: int
+    """Steps of at least so many times the median as asked."""
+
+
+class Outlier(Struct, frozen=True, kw_only=True):
+    """A step that cost far more than is usual for its intent."""
+
+    step: StepLine
+    median: int
+    ratio: float
+
+
+_SPENT = """
+    SELECT s.intent, COUNT(*) AS steps, COUNT(s.tokens) AS counted, CAST(SUM(s.tokens) AS BIGINT) AS tokens,
+        CAST(SUM(s.tokens_cached) AS BIGINT) AS cached, SUM(s.usd) AS usd, MAX(s.tokens) AS highest
+    FROM bf_steps s {where} GROUP BY s.intent HAVING COUNT(s.tokens) > 0 ORDER BY tokens DESC, s.intent LIMIT :limit
+"""
+_NTH = "SELECT s.tokens FROM bf_steps s {where} ORDER BY s.tokens LIMIT 1 OFFSET :nth"
+_ABOVE = "SELECT COUNT(*) FROM bf_steps s {where} AND s.tokens >= :above"
+
+
+def spending(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limit: int = LIMIT) -> list[Spending]:
+    """Sum tokens and cost by intent, the dearest first; of the same intent all steps should cost about the same.
+
+    Args:
+        ledger: The ledger.
+        which: Which steps count.
+        times: How many times the median makes an outlier.
+        limit: At most so many intents.
+    """
+    where, values = which.where()
+    found = []
+    rows = ledger.db.rows(_SPENT.format(where=where), values | {"limit": limit})
+    names = ledger.names({row[0] for row in rows})
+    for intent, steps, counted, tokens, cached, usd, highest in rows:
+        median, p95 = (_nth(ledger, which, intent, _rank(counted, share)) for share in (0.5, 0.95))
+        above = _count_above(ledger, which, intent, median * times) if counted >= _FEW and median else 0
+        found.append(
+            Spending(
+                intent=names[intent],
+                steps=steps,
+                counted=counted,
+                tokens=tokens,
+                tokens_cached=cached,
+                usd=usd,
+                median=median,
+                p95=p95,
+                highest=highest,
+                ratio=round(highest / median, 2) if median else 0.0,
+                outliers=above,
+            )
+        )
+    return found
+
+
+def outliers(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limit: int = LIMIT) -> list[Outlier]:
+    """List the steps with the most tokens over the median of their intent.
+
+    Args:
+        ledger: The ledger.
+        which: Which steps count.
+        times: How many times the median makes an outlier.
+        limit: At most so many steps, and so many intents.
+    """
+    where, values = which.where()
+    found: list[Outlier] = []
+    for intent, _, counted, *_ in ledger.db.rows(_SPENT.format(where=where), values | {"limit": limit}):
+        median = _nth(ledger, which, intent, _rank(counted, 0.5))
+        if counted < _FEW or not median:
+            continue
+        clauses, more = which.where("s.intent = :intent_id", "s.tokens >= :above")
+        query = f"{STEP_LINES} {clauses} ORDER BY s.tokens DESC, s.id LIMIT :limit"
+        rows = ledger.db.rows(query, more | {"intent_id": intent, "above": median * times, "limit": limit})
+        steps = [struct(StepLine, row) for row in rows]
+        found += [Outlier(step=step, median=median, ratio=round((step.tokens or 0) / median, 2)) for step in steps]
+    return sorted(found, key=lambda one: (-one.ratio, one.step.id))[:limit]
+
+
+def _rank(count: int, share: float) -> int:
+    """Return the place, from 0, of the value that `share` of `count` sorted values do not exceed (nearest rank)."""
+    return max(0, min(count - 1, -int(-count * share // 1) - 1))
+
+
+def _nth(ledger: Ledger, which: Filter, intent: int, nth: int) -> int:
+    where, values = which.where("s.intent = :intent_id", "s.tokens IS NOT NULL")
+    return int(ledger.db.rows(_NTH.format(where=where), values | {"intent_id": intent, "nth": nth})[0][0])
+
+
+def _count_above(ledger: Ledger, which: Filter, intent: int, above: float) -> int:
+    where, values = which.where("s.intent = :intent_id")
+    return int(ledger.db.rows(_ABOVE.format(where=where), values | {"intent_id": intent, "above": above})[0][0])
