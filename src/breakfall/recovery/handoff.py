@@ -20,6 +20,7 @@ from breakfall.vocab import (
     Step,
     Text,
     Tool,
+    VerificationStatus,
 )
 
 MAYBE_TWICE = "sent again without a look-up after its answer was lost: it may have happened more than once"
@@ -53,7 +54,9 @@ def build(
         if step.purpose:
             fold.looked_up.add(step.call)
         elif tool is not None and tool.writes:
-            if isinstance(outcome, Ok):
+            if step.verification.status is VerificationStatus.FAILED:
+                fold.tried[step.tool, FaultKind.FACTUAL_ERROR.value] += 1  # it said done, and was looked up
+            elif isinstance(outcome, Ok):
                 fold.answered(step, tool, replayed=outcome.replayed)
             elif outcome.ambiguous:
                 fold.lost(step)

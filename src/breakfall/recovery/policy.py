@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from breakfall.vocab import FaultKind
 
@@ -49,6 +52,10 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Reads to settle one ambiguous write."""
     agreeing: int = 2
     """How many reads in a row must say "not applied" before a write is sent again."""
+    confirm: Literal["never", "irreversible", "always"] = "never"
+    """Which writes are looked up although their answer says that they are done; those with a reader can be."""
+    confirm_share: float = 1.0
+    """The share of those writes that is looked up."""
     cooldown_s: float = 120.0
     """How long a path that is known shut is left alone."""
     storm: int | None = None
@@ -90,4 +97,7 @@ EAGER = Policy(
     costs=Costs(person=120.0, premature_switch=2.0),
 )
 
-PRESETS = {policy.name: policy for policy in (GIVE_UP, RETRY, CAUTIOUS, BALANCED, EAGER)}
+CONFIRMING = replace(BALANCED, name="confirming", confirm="always")
+"""Balanced, and believes no write before its reader says so."""
+
+PRESETS = {policy.name: policy for policy in (GIVE_UP, RETRY, CAUTIOUS, BALANCED, EAGER, CONFIRMING)}

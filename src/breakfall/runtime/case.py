@@ -14,6 +14,7 @@ from breakfall.vocab import (
     Applied,
     Belief,
     Call,
+    Effect,
     Failed,
     FaultKind,
     Granularity,
@@ -170,6 +171,24 @@ class Case:
         task.breaker(tool.name).failed(failed, reply.now_s)
         self.looked_up = False
         return None
+
+    def to_confirm(self) -> Reader | None:
+        """Return the reader that must bear out the write's answer before it is believed, if the policy wants that."""
+        tool, policy = self.tool, self.task.policy
+        if policy.confirm == "never" or self.operation is None or tool is None or tool.reader is None:
+            return None
+        if policy.confirm == "irreversible" and tool.effect is not Effect.IRREVERSIBLE:
+            return None
+        return tool.reader if policy.confirm_share >= 1.0 or self.task.jitter() < policy.confirm_share else None
+
+    def disbelieve(self, reader: Reader) -> None:
+        """Take a write for failed whose answer said done and whose reader says that it is not."""
+        name = self.tool.name if self.tool is not None else self.call.tool
+        self.last = Failed(
+            message=f"{name} answered that it is done, and {reader.tool} says that it is not",
+            kind=FaultKind.FACTUAL_ERROR,
+        )
+        self.task.breaker(name).failed(self.last, self.now_s)
 
     def finish(self, ok: Ok) -> Outcome | None:
         """Bring the value into the original's form; a path whose answer lacks it counts as failed."""

@@ -83,13 +83,34 @@ def _made(case: Case, unsettled_since_s: float | None, first: Done | None) -> Fl
             case.out = False
             if type(reply) is not Done:
                 raise TypeError(f"an attempt is answered with Done, not {type(reply).__name__}")
-            outcome = case.seen(reply)
+            reader = case.to_confirm() if operation is not None and type(reply.outcome) is Ok else None
+            borne_out = reader is None or (yield from _confirm(case, reader, reply))
+            outcome = case.seen(reply) if borne_out else None
             if outcome is None:
                 outcome = yield from _recover(case)
     except GeneratorExit:  # whoever drives this went away
         case.cut_off()
         raise
     return outcome
+
+
+def _confirm(case: Case, reader: Reader, reply: Done) -> Generator[Want, Reply, bool]:
+    """Look up a write whose answer says done; return False if it surely is not."""
+    tool = case.tool
+    if tool is None:
+        return True
+    case.now_s = reply.now_s
+    case.first_sent_s = reply.sent_s if case.first_sent_s is None else case.first_sent_s
+    case.last_sent_s = reply.sent_s
+    settlement = yield from _look_up(case, reader, tool)
+    case.lookups = 0
+    if settlement.applied is Applied.UNKNOWN:
+        return True
+    case.task.confirmed[case.call.id, tool.name, case.tries] = settlement.applied is Applied.YES
+    if settlement.applied is Applied.NO:
+        case.disbelieve(reader)
+        return False
+    return True
 
 
 def _recover(case: Case) -> Generator[Want, Reply, Outcome | None]:

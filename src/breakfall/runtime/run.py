@@ -18,7 +18,7 @@ from breakfall.runtime.clock import SystemClock, VirtualClock
 from breakfall.runtime.declare import Declared
 from breakfall.runtime.journal import Claim, Journal, Operation
 from breakfall.runtime.state import Operation as KnownOperation
-from breakfall.runtime.state import TaskState, operation_of
+from breakfall.runtime.state import TaskState, borne_out, operation_of
 from breakfall.runtime.wants import Attempt, Done, Running
 from breakfall.runtime.writes import JournalledWrite
 from breakfall.vocab import (
@@ -90,6 +90,8 @@ class Run:
         self._steps: deque[Step] = deque(maxlen=_KEPT_STEPS)
         self._step_numbers = itertools.count()
         self._call_numbers = itertools.count(1)  # one operation, so that no two threads get the same
+        self._held: dict[str, list[Step]] = {}
+        """Call id -> steps of a write that is looked up before its call returns; then they go to the ledger."""
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -128,6 +130,8 @@ class Run:
         """Note that a journalled write is on its way."""
         if opening.write is not None:
             self._writes[opening.call.id] = opening.write
+        if self.state.policy.confirm != "never":
+            self._held[opening.call.id] = []
 
     def replayed(self, opening: Opening, outcome: Outcome, declared: Declared[Any, Any]) -> Outcome:
         """Take what the journal answered instead of letting the write out."""
@@ -144,6 +148,8 @@ class Run:
 
     def leave(self, opening: Opening, outcome: Outcome) -> None:
         """Store how a journalled write ended, and forget what only a failure needs."""
+        if self._held:
+            self._let_go(opening.call.id)
         if self._alone and opening.operation is not None:
             self._leave_alone(opening, opening.operation)
         if type(outcome) is Ok:
@@ -239,6 +245,20 @@ class Run:
 
     def _record(self, want: Attempt, outcome: Outcome, sent_s: float, now_s: float) -> None:
         step = self._step(want, outcome, sent_s, now_s)
+        held = self._held.get(want.call.id) if self._held else None
+        if held is not None:
+            held.append(step)
+        else:
+            self._store(step)
+
+    def _let_go(self, call: str) -> None:
+        """Store the steps of a write, with what the look-ups said of it."""
+        held = self._held.pop(call, [])
+        borne_out(held, self.state.confirmed)
+        for step in held:
+            self._store(step)
+
+    def _store(self, step: Step) -> None:
         self._steps.append(step)
         if self._ledger is not None:
             self._ledger.step(step)

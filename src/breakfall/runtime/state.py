@@ -16,7 +16,17 @@ from breakfall.recovery.budget import RetryBudget
 from breakfall.recovery.policy import Policy
 from breakfall.runtime.journal.entry import canonical
 from breakfall.seeds import address, uniforms
-from breakfall.vocab import Belief, Call, Failed, IdempotencyKind, Path, Tool
+from breakfall.vocab import (
+    Belief,
+    Call,
+    Failed,
+    IdempotencyKind,
+    Path,
+    Step,
+    Tool,
+    Verification,
+    VerificationStatus,
+)
 
 _SHUT_AFTER = 3
 """Failures in a row after which a path counts as shut for the calls to come."""
@@ -59,6 +69,8 @@ class TaskState(Struct, kw_only=True):
     breakers: dict[str, Breaker] = msgspec.field(default_factory=dict)
     settled: dict[str, bool] = msgspec.field(default_factory=dict)
     """Call id -> whether a look-up said that its write was applied."""
+    confirmed: dict[tuple[str, str, int], bool] = msgspec.field(default_factory=dict)
+    """(call id, tool, attempt) -> whether a look-up bore out what a write's answer said; whoever records takes it."""
     stops: dict[str, str] = msgspec.field(default_factory=dict)
     """Call id -> why recovery gave it up; whoever reads a reason takes it out."""
     draws: int = 0
@@ -124,6 +136,29 @@ class TaskState(Struct, kw_only=True):
         if limit is None or not self.storms:
             return None
         return next((kind for (name, kind), count in self.storms.items() if name == tool and count >= limit), None)
+
+
+def borne_out(steps: list[Step], confirmed: dict[tuple[str, str, int], bool]) -> None:
+    """Write into the steps of writes what the look-ups said of them, with the look-up as evidence.
+
+    Args:
+        steps: Steps in order; those that were looked up are replaced in place.
+        confirmed: `TaskState.confirmed`; what is written is taken out.
+    """
+    evidence: dict[str, int] = {}
+    for at in range(len(steps) - 1, -1, -1):
+        step = steps[at]
+        if step.purpose:
+            evidence[step.call] = max(evidence.get(step.call, 0), step.n)
+            continue
+        said = confirmed.pop((step.call, step.tool, step.attempt), None)
+        if said is not None:
+            status = VerificationStatus.PASSED if said else VerificationStatus.FAILED
+            looked = Verification(status=status, method="reader", by="runtime", evidence=evidence.get(step.call))
+            steps[at] = replace(step, verification=looked)
+        evidence.pop(step.call, None)
+        if not confirmed:
+            return
 
 
 def operation_of(

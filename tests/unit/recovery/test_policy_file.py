@@ -97,7 +97,7 @@ BAD = [
     ("atempts = 3", "policy.toml: atempts is no field of a policy; did you mean 'attempts'?"),
     (
         'base = "balance"',
-        "policy.toml: base is 'balance', must be one of give-up, retry, cautious, balanced, eager; did you mean "
+        "policy.toml: base is 'balance', must be one of give-up, retry, cautious, balanced, eager, confirming; did you mean "
         "'balanced'?",
     ),
     ('name = ""', "policy.toml: name is empty, must say how reports call the policy"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from breakfall.errors import UsageError
 from breakfall.recovery.budget import RetryBudget
@@ -234,3 +235,47 @@ def test_what_is_open_and_was_not_applied_is_sent() -> None:
     said[0] = "no"
     assert world.call(task, "put", {"x": 1}) == Ok(value="sent")
     assert [tool for tool, _ in world.sent].count("put") == 2
+
+
+def confirming(**changes: object) -> TaskState:
+    return replace(state(**changes), policy=replace(BALANCED, confirm="always"))
+
+
+def test_a_false_success_is_found_out() -> None:
+    """A write that says done and is not: its reader is asked, it is sent again, and then it stands once."""
+    stands: list[object] = []
+
+    def put(arguments: dict[str, object]) -> Outcome:
+        if world.sent.count(("put", {"x": 1})) > 1:
+            stands.append(arguments["x"])
+        return Ok(value="done")
+
+    world = World({"put": put, "look": lambda a: Ok(value={"seen": "yes" if stands else "no"})})
+    task = confirming()
+    assert world.call(task, "put", {"x": 1}) == Ok(value="done")
+    assert stands == [1]
+    assert task.confirmed == {("c0", "put", 1): False, ("c0", "put", 2): True}
+
+
+def test_a_true_success_costs_one_look() -> None:
+    """A write that is borne out is believed after one reading; the answer stays its own."""
+    world = World({"put": lambda a: Ok(value="done"), "look": lambda a: Ok(value={"seen": "yes"})})
+    task = confirming()
+    assert world.call(task, "put", {"x": 1}) == Ok(value="done")
+    assert [tool for tool, _ in world.sent] == ["put", "look"]
+
+
+def test_a_look_that_tells_nothing_leaves_the_answer() -> None:
+    """When the reader does not tell, the answer is passed on, and nobody is said to have verified it."""
+    world = World({"put": lambda a: Ok(value="done"), "look": lambda a: Ok(value={"seen": "unknown"})})
+    task = confirming()
+    assert world.call(task, "put", {"x": 1}) == Ok(value="done")
+    assert task.confirmed == {}
+
+
+def test_only_what_the_policy_wants_is_looked_up() -> None:
+    """Reversible writes are left alone where only irreversible ones are wanted."""
+    world = World({"put": lambda a: Ok(value="done"), "look": lambda a: Ok(value={"seen": "yes"})})
+    task = replace(state(), policy=replace(BALANCED, confirm="irreversible"))
+    world.call(task, "put", {"x": 1})
+    assert [tool for tool, _ in world.sent] == ["put"]

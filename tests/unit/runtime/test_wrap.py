@@ -14,13 +14,14 @@ import anyio
 import pytest
 
 from breakfall.errors import UsageError
+from breakfall.ledger.severity import Severity, severity
 from breakfall.recovery.expectations import counts
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.declare import Declared, key, look_up, natural, tool, via
 from breakfall.runtime.journal import State, open_journal
 from breakfall.runtime.stopped import CallStopped
 from breakfall.runtime.wrap import Toolbox
-from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step
+from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step, Verification, VerificationStatus
 
 
 class Shop:
@@ -539,3 +540,38 @@ def test_output_schema_is_held() -> None:
     assert isinstance(outcome, Failed)
     with pytest.raises(UsageError, match="`returns` is not a JSON Schema"):
         tool("read", returns={"type": "objekt"})(lambda: None)
+
+
+def test_a_confirmed_write_says_so_in_the_ledger() -> None:
+    """Under the policy `confirming` the step of a write says who looked and which step is the evidence."""
+    shop, sink, clock = Shop(), Sink(), patient()
+    shop.now = clock.now
+    orders, place = declared(shop)
+    box = Toolbox(orders, place, ledger=sink, clock=clock, policy="confirming")
+    with box.task("buy"):
+        assert box[place]("hat") == "O1"
+    write, look = sink.steps
+    assert (write.tool, look.tool) == ("place", "orders")
+    assert write.verification == Verification(
+        status=VerificationStatus.PASSED, method="reader", by="runtime", evidence=look.n
+    )
+
+
+def test_a_fabricated_success_is_an_error_in_the_ledger() -> None:
+    """A function that says done and did nothing: the step's verification failed, and the caller is stopped."""
+    sink, clock = Sink(), patient()
+
+    @tool("read")
+    def orders(item: str) -> list[dict[str, Any]]:
+        return []
+
+    @tool("write", reader=look_up(orders, judge=judge, arguments=item_of))
+    def place(item: str) -> str:
+        return "O1"
+
+    box = Toolbox(orders, place, ledger=sink, clock=clock, policy="confirming")
+    with box.task("buy"), pytest.raises(CallStopped) as stopped:
+        box[place]("hat")
+    assert stopped.value.handoff.done == ()
+    writes = [step for step in sink.steps if step.tool == "place"]
+    assert {severity(step) for step in writes} == {Severity.ERROR}
