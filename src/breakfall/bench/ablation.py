@@ -87,7 +87,7 @@ class Share(Struct, frozen=True, kw_only=True):
     gain: Paired
     static: Paired
     static_share: float | None
-    """Static's points over all points; None where the interval of the gain holds 0."""
+    """Static's points over all points; None where the interval of the gain does not lie above 0."""
     true_against_shuffled: Paired
     within: bool
     """Whether the interval of true against shuffled holds 0."""
@@ -222,7 +222,7 @@ def _share(row: Row, by_pair: Mapping[tuple[Mode, Mode], Paired]) -> Share:
         agent=row.agent,
         gain=gain,
         static=static,
-        static_share=None if _holds_zero(gain) else rounded(static.difference / gain.difference),
+        static_share=rounded(static.difference / gain.difference) if gain.low > 0 else None,
         true_against_shuffled=shuffled,
         within=_holds_zero(shuffled),
         seed_deviation=row.seed_deviation,
