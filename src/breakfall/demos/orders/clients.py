@@ -18,7 +18,8 @@ from breakfall.demos.orders.shop import Refused, Shop
 from breakfall.errors import UsageError
 from breakfall.recovery.policy import BALANCED
 from breakfall.runtime.declare import Declared, key, look_up, natural, tool
-from breakfall.runtime.wrap import CallStopped, Toolbox
+from breakfall.runtime.stopped import CallStopped
+from breakfall.runtime.wrap import Toolbox
 from breakfall.vocab import Applied, Settlement
 
 ATTEMPTS, BASE_S, CAP_S = 5, 0.05, 0.5
