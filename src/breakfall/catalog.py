@@ -21,6 +21,9 @@ WORLDS: dict[str, str] = {
     "store": "breakfall.worlds.store:StoreWorld",
     "bfcl": "breakfall.worlds.bfcl:BfclWorld",
     "tau2-retail": "breakfall.worlds.tau2:retail",
+    "tau2-airline": "breakfall.worlds.tau2:airline",
+    "tau2-telecom": "breakfall.worlds.tau2:telecom",
+    "tau2-mock": "breakfall.worlds.tau2:mock",
 }
 """Where each built-in world lives; third parties register a class in the entry point group `breakfall.worlds`."""
 

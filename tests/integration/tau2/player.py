@@ -81,9 +81,8 @@ def answers(world: GoldWorld, task: Task) -> bytes:
 
 
 def digest(world: GoldWorld) -> str:
-    """Hash all tasks, answers and effects."""
+    """Hash the tasks of the default split, their answers and their effects."""
     found = hashlib.sha256()
-    for split in world.splits:
-        for task in world.tasks(split, None):
-            found.update(answers(world, task))
+    for task in world.tasks(world.splits[0], None):
+        found.update(answers(world, task))
     return found.hexdigest()

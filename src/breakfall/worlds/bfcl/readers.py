@@ -11,10 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from breakfall.vocab import Arguments, Reader, Settlement
+from breakfall.worlds.gold.mapping import given
 from breakfall.worlds.gold.readers import UNKNOWN as _UNKNOWN
-from breakfall.worlds.gold.readers import Tell
-from breakfall.worlds.gold.readers import reader as _reader
+from breakfall.worlds.gold.readers import Tell, reader
 from breakfall.worlds.gold.readers import yes as _yes
+
+
+def _reader(tool: str, tell: Tell, *names: str, **fixed: Any) -> Reader:
+    """Build a reader whose arguments are the write's of these names and fixed ones."""
+    return reader(tool, tell, given(*names, **fixed))
 
 
 def _listed(name: str) -> Tell:

@@ -83,7 +83,7 @@ class Case:
         split: The split that it was taken from.
         template: What kind of task it is.
         instruction: What the user wants and knows.
-        calls: Gold's calls.
+        calls: Gold's calls; the domain's look-ups are put before them.
         said: Texts that the answer must give.
         initial: A session in the initial state; nobody may run it, only forks of it.
         criteria: The benchmark's own judgement.
@@ -109,7 +109,7 @@ class Case:
         self.split = split
         self.template = template
         self.instruction = instruction
-        self.calls = tuple(calls)
+        self.calls = (*domain.opening(asking(initial.fork()), calls, instruction), *calls)
         self.said = tuple(said)
         self.initial = initial
         self.criteria = criteria

@@ -36,8 +36,21 @@ Context: TypeAlias = Callable[[Ask, GoldCall, Sequence[GoldCall]], "dict[str, An
 """(the tools before the call, the call, all of gold's calls) -> what another path may need besides its arguments."""
 
 
+Opening: TypeAlias = Callable[[Ask, Sequence[GoldCall], str], "list[GoldCall]"]
+"""(the tools in the initial state, gold's calls, the task's text) -> look-ups to make before gold's calls."""
+
+
 def _nothing(*args: Any) -> dict[str, Any]:
     return {}
+
+
+def _no_calls(*args: Any) -> list[GoldCall]:
+    return []
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the names in a text, which spaces part."""
+    return frozenset(text.split())
 
 
 class Domain(Struct, frozen=True, kw_only=True):
@@ -65,6 +78,7 @@ class Domain(Struct, frozen=True, kw_only=True):
     """Field of an answer -> what it holds, as `x-kind` says it."""
     ids: dict[str, Callable[[Mapping[str, Any]], Iterable[str]]] = {}
     """Kind of id -> the ids in the tables of the loaded database."""
+    opening: Opening = _no_calls
     known: Known = _nothing
     context: Context = _nothing
     fault_domains: dict[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from breakfall.vocab import Arguments
@@ -27,11 +28,21 @@ def from_context(*names: str, **renames: str) -> MapArguments:
 
 def given(*names: str, **fixed: Any) -> MapArguments:
     """Take the arguments of these names from the original call and add fixed ones."""
+    return renamed(fixed, **{name: name for name in names})
+
+
+def renamed(fixed: Mapping[str, Any] | None = None, /, **sources: str) -> MapArguments:
+    """Take arguments from the original call: argument -> its name there; where one is missing, there is no way.
+
+    Args:
+        fixed: Further arguments.
+        sources: Argument -> its name in the original call.
+    """
 
     def arguments(original: Arguments, context: Arguments) -> dict[str, Any] | None:
-        if any(name not in original for name in names):
+        if any(source not in original for source in sources.values()):
             return None
-        return {name: original[name] for name in names} | fixed
+        return {name: original[source] for name, source in sources.items()} | dict(fixed or {})
 
     return arguments
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from breakfall.vocab import Applied, Arguments, Found, Reader, Settlement
 from breakfall.vocab import pointer as pointers
+from breakfall.vocab.tool import MapArguments
 
 Tell: TypeAlias = Callable[[Any, Arguments], "Settlement | None"]
 """(the reader's value, arguments of the write) -> what became of the write; None: it was not applied."""
@@ -20,13 +21,14 @@ def yes(value: Any, evidence: str) -> Settlement:
     return Settlement(applied=Applied.YES, value=value, evidence=evidence)
 
 
-def reader(tool: str, tell: Tell, *names: str, **given: Any) -> Reader:
-    """Build a reader whose arguments are the write's of these names and fixed ones."""
+def reader(tool: str, tell: Tell, arguments: MapArguments) -> Reader:
+    """Build a reader.
 
-    def arguments(original: Arguments, context: Arguments) -> dict[str, Any] | None:
-        if any(name not in original for name in names):
-            return None
-        return {name: original[name] for name in names} | given
+    Args:
+        tool: The read.
+        tell: What its value says of the write.
+        arguments: Its arguments, from the write's.
+    """
 
     def judge(value: Any, original: Arguments, first_sent_s: float) -> Settlement:
         try:

@@ -65,7 +65,7 @@ def reward(package: Package, task: str, trajectory: Sequence[Any]) -> Reward:
     Raises:
         ValueError: A call does not answer now as it did then.
     """
-    found = next(each for each in package.tasks(None) if each.id == task)
+    found = next(each for each in package.all_tasks if each.id == task)
     history = found.initial_state.message_history if found.initial_state else None
     return reward_of(package, found, [*(history or ()), *trajectory])
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -45,9 +45,13 @@ class Package:
                     f"install it with: {INSTALL}"
                 )
         self.domain = domain
-        if find_spec(f"tau2.domains.{domain}") is None:
+        try:
+            found = find_spec(f"tau2.domains.{domain}")
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
             raise UsageError(
-                f"the installed package 'tau2' is not τ²-bench (it has no domain {domain!r}): uninstall it, "
+                f"the installed module 'tau2' is not τ²-bench (it has no domain {domain!r}): take it away, "
                 f"then {INSTALL}"
             )
 
@@ -55,6 +59,8 @@ class Package:
     def constructor(self) -> Callable[..., Any]:
         """The package's own way to load the database anew and open an environment over it."""
         constructor: Callable[..., Any] = self._module("environment").get_environment
+        if self.domain == "telecom":
+            _sound_vpn()  # before anybody breaks it
         return constructor
 
     def environment(self) -> Any:
@@ -64,15 +70,17 @@ class Package:
             _make_telecom_repeatable(environment)
         return environment
 
-    def tasks(self, split: str | None) -> list[Any]:
-        """Read the tasks of a split, or all of them."""
-        tasks: list[Any] = self._module("environment").get_tasks(split)
+    @cached_property
+    def all_tasks(self) -> list[Any]:
+        """All tasks of the domain, in or out of a split."""
+        tasks: list[Any] = self._module("environment").get_tasks(None)
         return tasks
 
     @cached_property
-    def splits(self) -> tuple[str, ...]:
-        """The package's splits, its default one first."""
-        return tuple(sorted(self._module("environment").get_tasks_split(), key=lambda name: (name != "base", name)))
+    def split_ids(self) -> dict[str, frozenset[str]]:
+        """The ids of the tasks of each split, the package's default split first."""
+        found = self._module("environment").get_tasks_split()
+        return {name: frozenset(found[name]) for name in sorted(found, key=lambda name: (name != "base", name))}
 
     def task(self, raw: dict[str, Any]) -> Any:
         """Build one of the package's tasks from its JSON form.
@@ -186,5 +194,10 @@ def _make_telecom_repeatable(environment: Any) -> None:
                 self.db.bills[-1].bill_id = self.get_customer_by_id(customer_id).bill_ids[-1] = fixed
 
     environment.tools.__class__ = Telecom
-    phone = environment.user_tools
-    phone.default_vpn_details = copied(type(phone).default_vpn_details, {})
+    environment.user_tools.default_vpn_details = copied(_sound_vpn(), {})
+
+
+@cache
+def _sound_vpn() -> Any:
+    """Return a copy of the details that all phones share, as they were before a phone of this process broke them."""
+    return copied(imported("tau2.domains.telecom.user_tools").TelecomUserTools.default_vpn_details, {})

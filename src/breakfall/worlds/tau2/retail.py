@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from breakfall.vocab import Arguments, Path, Settlement
-from breakfall.worlds.gold.domain import Domain, GoldCall, Mirror
+from breakfall.worlds.gold.domain import Domain, GoldCall, Mirror, names
 from breakfall.worlds.gold.mapping import from_context, given, item
 from breakfall.worlds.gold.readers import UNKNOWN, reader, yes
 from breakfall.worlds.gold.session import Ask, Refused
@@ -14,6 +14,11 @@ from breakfall.worlds.gold.session import Ask, Refused
 _ADDRESS = ("address1", "address2", "city", "state", "country", "zip")
 _NAME_ZIP = ("first_name", "last_name", "zip")
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
+
+
+def part(record: Any, name: str) -> Any:
+    """Return a field of a record, which is a model in τ² and a dict in τ-bench's data."""
+    return record[name] if isinstance(record, dict) else getattr(record, name)
 
 
 def _cancelled(order: Any, write: Arguments) -> Settlement | None:
@@ -133,38 +138,27 @@ RETAIL = Domain(
         "retail/catalogue": "get_product_details list_all_product_types",
         "retail/desk": "calculate think transfer_to_human_agents",
     },
-    writes=frozenset({"modify_pending_order_address", "modify_user_address", "transfer_to_human_agents"}),
-    irreversible=frozenset(
-        {
-            "cancel_pending_order",
-            "exchange_delivered_order_items",
-            "modify_pending_order_items",
-            "modify_pending_order_payment",
-            "return_delivered_order_items",
-        }
+    writes=names("modify_pending_order_address modify_user_address transfer_to_human_agents"),
+    irreversible=names(
+        "cancel_pending_order exchange_delivered_order_items modify_pending_order_items"
+        " modify_pending_order_payment return_delivered_order_items"
     ),
-    natural=frozenset({"modify_pending_order_address", "modify_user_address", "transfer_to_human_agents"}),
-    unseen=frozenset({"transfer_to_human_agents"}),
-    unread=frozenset({"summary"}),
+    natural=names("modify_pending_order_address modify_user_address transfer_to_human_agents"),
+    unseen=names("transfer_to_human_agents"),
+    unread=names("summary"),
     readers={
-        "cancel_pending_order": reader("get_order_details", _cancelled, "order_id"),
-        "exchange_delivered_order_items": reader("get_order_details", _exchanged, "order_id"),
-        "return_delivered_order_items": reader("get_order_details", _returned, "order_id"),
-        "modify_pending_order_address": reader("get_order_details", _addressed, "order_id"),
-        "modify_pending_order_items": reader("get_order_details", _items_modified, "order_id"),
-        "modify_pending_order_payment": reader("get_order_details", _paid_otherwise, "order_id"),
-        "modify_user_address": reader("get_user_details", _addressed, "user_id"),
+        "cancel_pending_order": reader("get_order_details", _cancelled, given("order_id")),
+        "exchange_delivered_order_items": reader("get_order_details", _exchanged, given("order_id")),
+        "return_delivered_order_items": reader("get_order_details", _returned, given("order_id")),
+        "modify_pending_order_address": reader("get_order_details", _addressed, given("order_id")),
+        "modify_pending_order_items": reader("get_order_details", _items_modified, given("order_id")),
+        "modify_pending_order_payment": reader("get_order_details", _paid_otherwise, given("order_id")),
+        "modify_user_address": reader("get_user_details", _addressed, given("user_id")),
     },
-    echoes=frozenset(
-        {
-            "cancel_pending_order",
-            "exchange_delivered_order_items",
-            "return_delivered_order_items",
-            "modify_pending_order_address",
-            "modify_pending_order_items",
-            "modify_pending_order_payment",
-            "modify_user_address",
-        }
+    echoes=names(
+        "cancel_pending_order exchange_delivered_order_items return_delivered_order_items"
+        " modify_pending_order_address modify_pending_order_items modify_pending_order_payment"
+        " modify_user_address"
     ),
     paths={
         _BY_EMAIL: (Path(tool=_BY_NAME, arguments=from_context(*_NAME_ZIP)),),
@@ -216,15 +210,11 @@ RETAIL = Domain(
         "order": lambda tables: tables["orders"],
         "user": lambda tables: tables["users"],
         "product": lambda tables: tables["products"],
-        "item": lambda tables: [key for product in tables["products"].values() for key in _part(product, "variants")],
+        "item": lambda tables: [key for product in tables["products"].values() for key in part(product, "variants")],
         "payment_method": lambda tables: [
-            key for user in tables["users"].values() for key in _part(user, "payment_methods")
+            key for user in tables["users"].values() for key in part(user, "payment_methods")
         ],
     },
     known=known,
     context=context,
 )
-
-
-def _part(record: Any, name: str) -> Any:
-    return record[name] if isinstance(record, dict) else getattr(record, name)

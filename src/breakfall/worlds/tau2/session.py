@@ -20,16 +20,17 @@ class Tau2Session:
     """The package's tools over a private state.
 
     Args:
-        environment: The package's environment; it belongs to the session.
-        pristine: What its databases are compared with, by kit; None: what they hold now.
+        environment: The package's environment; it belongs to the session. What its databases hold now is what
+            they are compared with later.
     """
 
-    def __init__(self, environment: Any, pristine: dict[str, Pristine] | None = None) -> None:
+    def __init__(self, environment: Any) -> None:
         self.environment = environment
         kits = {name: kit for name in _KITS if (kit := getattr(environment, name)) is not None}
         self._kits = kits
         self._owner = {tool: name for name, kit in kits.items() for tool in kit.tools}
-        self._pristine = pristine or {name: Pristine(kit.db) for name, kit in kits.items()}
+        self._pristine = {name: Pristine(kit.db) for name, kit in kits.items()}
+        self._dated = any('"format": "date' in json.dumps(type(kit.db).model_json_schema()) for kit in kits.values())
 
     def fork(self) -> Tau2Session:
         """Return a session of its own in this one's present state."""
@@ -38,7 +39,7 @@ class Tau2Session:
         vars(new.environment).update(vars(self.environment))
         new._kits = {name: _forked(kit) for name, kit in self._kits.items()}
         vars(new.environment).update(new._kits)
-        new._owner, new._pristine = self._owner, self._pristine
+        new._owner, new._pristine, new._dated = self._owner, self._pristine, self._dated
         return new
 
     def run(self, tool: str, arguments: dict[str, Any]) -> Ran:
@@ -50,7 +51,7 @@ class Tau2Session:
             return Ran(error=str(error) or type(error).__name__, exception=type(error).__name__, text=f"Error: {error}")
         if type(result) is str:
             return Ran(_parsed(result), text=result)
-        text = self.environment.to_json_str(result) if type(result) is dict else None
+        text = self.environment.to_json_str(result) if self._dated or type(result) is dict else None
         return Ran(jsonable(result), text=text)
 
     def changes(self) -> dict[str, bytes]:

@@ -14,8 +14,6 @@ from breakfall.worlds.tau2.criteria import Tau2Criteria
 from breakfall.worlds.tau2.package import Package
 from breakfall.worlds.tau2.session import Tau2Session
 
-_ALL = "all"
-
 
 class Tau2Source:
     """One domain of the package.
@@ -30,12 +28,10 @@ class Tau2Source:
         self.domain = domain
         self.name = f"tau2-{package.domain}"
 
-    @cached_property
+    @property
     def splits(self) -> tuple[str, ...]:
-        """The package's splits; `all` too where some tasks are in none."""
-        splits = self.package.splits
-        listed = {task.id for split in splits for task in self.package.tasks(split)}
-        return splits if len(listed) == len(self.package.tasks(None)) else (*splits, _ALL)
+        """The package's splits, its default one first."""
+        return tuple(self.package.split_ids)
 
     def docs(self) -> Sequence[Doc]:
         """Describe the assistant's tools and the user's."""
@@ -43,7 +39,8 @@ class Tau2Source:
 
     def cases(self, split: str) -> Sequence[Case]:
         """Load a split."""
-        return [self._case(task, split) for task in self.package.tasks(None if split == _ALL else split)]
+        ids = self.package.split_ids[split]
+        return [self._case(task, split) for task in self.package.all_tasks if task.id in ids]
 
     def tables(self) -> Mapping[str, Any]:
         """Return the tables of the database as it was loaded."""
