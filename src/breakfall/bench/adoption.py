@@ -12,7 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from breakfall.bench.met import FaultMet, fired
+from breakfall.bench.met import FaultMet
+from breakfall.bench.ways import fired
 from breakfall.vocab import Corruption, Ending, EpisodeEnd, Ok, Response, Step, Task, Tool
 from breakfall.vocab import pointer as pointers
 

@@ -84,7 +84,7 @@ def reason(score: EpisodeScore) -> str:
     )
     parts = [f"{count} {name}" for name, count in counts if count]
     if score.key.scenario is Scenario.S3 and score.stop_flaw:
-        parts.insert(0, score.stop_flaw)
+        parts.insert(0, score.stop_flaw.text)
     if score.error:
         parts.append(score.error)
     return f"{score.ending}; " + ("; ".join(parts) or "the task was not done")

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from breakfall.bench.lookups import ambiguous, in_doubt, reader_of, repeatable
+from breakfall.bench.ways import fired, open_ways, stays
 from breakfall.recovery.classify import classify
 from breakfall.vocab import (
     Ending,
@@ -13,18 +15,23 @@ from breakfall.vocab import (
     Failed,
     FaultKind,
     FaultSource,
-    IdempotencyKind,
     Injection,
     Ok,
     Response,
-    Scenario,
     Step,
+    Task,
     Tool,
 )
 from breakfall.vocab.relation import response
 
 HAND_OVER = "transfer_to_human"
 """A tool whose name begins so hands over; calling it is not going on."""
+
+KNOWN_SHUT_AFTER = 3
+"""Failures after which a shut path is known to be shut."""
+
+TELLING_AT_ONCE = frozenset({FaultKind.AUTH_ERROR, FaultKind.SCHEMA_DRIFT})
+"""Kinds of which one failure says that a repeat of the same call is vain."""
 
 
 class FaultMet(Struct, frozen=True, kw_only=True):
@@ -35,14 +42,24 @@ class FaultMet(Struct, frozen=True, kw_only=True):
     kind: FaultKind
     source: FaultSource
     tool: str
+    look_up: bool = False
+    """Whether it struck a look-up that the runtime made, and no call of the agent's own."""
     truth: Response
     """What would have been right."""
     first: Response
     eventual: Response
+    judged: bool = True
+    """Whether `first` can be held against `truth`: not where a path that was shut was only tried again, before
+    anybody could know that it was."""
+    in_doubt: bool = False
+    """Whether it left a write of which nobody ever learned whether it took effect."""
+    way_left: bool = True
+    """Whether the call could still be served: by the same path, which comes back, or by one that is open."""
     responses: tuple[Response, ...] = ()
     """Every later step that answered it, in order."""
     recovered: Response | None = None
-    """`RETRY` or `SWITCH` where the same or another path answered later."""
+    """`RETRY` or `SWITCH` where the same or another path served the call later, `VERIFY` where a look-up found that
+    the write had taken effect."""
     adopted: bool | None = None
     """For silent faults: whether the false value was used; None where nothing can tell."""
 
@@ -52,44 +69,43 @@ class FaultMet(Struct, frozen=True, kw_only=True):
         return self.first is self.truth
 
 
-def fired(step: Step) -> Injection | None:
-    """Return the fault that struck the step; a draw that a cap suppressed is none."""
-    injection = step.injection
-    return injection if injection is not None and not injection.suppressed else None
-
-
-def ambiguous(step: Step, tools: Mapping[str, Tool]) -> bool:
-    """Whether the step left its caller not knowing whether a write took effect."""
-    outcome = step.observed_outcome
-    tool = tools.get(step.tool)
-    if not isinstance(outcome, Failed) or tool is None or not tool.writes:
-        return False
-    return outcome.ambiguous or classify(outcome, writes=True).ambiguous
-
-
-def truth(step: Step, injection: Injection, scenario: Scenario, tools: Mapping[str, Tool]) -> Response:
-    """Return what is right after a fault, given what the scenario fixes."""
-    if injection.source is FaultSource.BLOCKADE:
-        return Response.STOP if scenario is Scenario.S3 else Response.SWITCH
+def truth(
+    at: int, injection: Injection, steps: Sequence[Step], tools: Mapping[str, Tool], task: Task | None
+) -> Response:
+    """Return what is right after a fault, given what the scenario fixes and what was tried before."""
+    step = steps[at]
     if injection.kind.silent:
         return Response.VERIFY
-    tool = tools.get(step.tool)
-    if injection.sticky:
-        other = tool is not None and any(path.tool in tools for path in tool.paths)
-        return Response.SWITCH if other else Response.STOP
-    if ambiguous(step, tools) and not _repeatable(step, tool):
-        return Response.VERIFY
-    return Response.RETRY
+    readable = reader_of(step, tools) is not None
+    lasting = stays(injection)
+    if ambiguous(step, tools) and (lasting or not repeatable(step, tools)):
+        return Response.VERIFY if readable else Response.STOP
+    if not lasting:
+        return Response.RETRY
+    if not open_ways(at, steps, tools, task):
+        return Response.STOP
+    return Response.VERIFY if readable else Response.SWITCH  # a write is looked up before another path is taken
 
 
-def _repeatable(step: Step, tool: Tool | None) -> bool:
-    """Whether sending the write again cannot do it twice."""
-    if tool is None or tool.idempotency.kind is IdempotencyKind.NONE:
-        return False
-    return tool.idempotency.kind is IdempotencyKind.NATURAL or step.key is not None
+def known_shut(at: int, steps: Sequence[Step]) -> bool:
+    """Whether the agent knew after `steps[at]`, which a lasting fault struck, that this path is shut."""
+    step = steps[at]
+    struck = [
+        injection.kind
+        for earlier in steps[: at + 1]
+        if earlier.tool == step.tool and (injection := fired(earlier)) is not None and stays(injection)
+    ]
+    return len(struck) >= KNOWN_SHUT_AFTER or not TELLING_AT_ONCE.isdisjoint(struck)
 
 
-def meet(at: int, injection: Injection, end: EpisodeEnd, steps: Sequence[Step], tools: Mapping[str, Tool]) -> FaultMet:
+def meet(
+    at: int,
+    injection: Injection,
+    end: EpisodeEnd,
+    steps: Sequence[Step],
+    tools: Mapping[str, Tool],
+    task: Task | None = None,
+) -> FaultMet:
     """Describe the fault that struck `steps[at]`, without what silent faults led to."""
     step = steps[at]
     answers: list[tuple[Response, Step]] = []
@@ -100,24 +116,45 @@ def meet(at: int, injection: Injection, end: EpisodeEnd, steps: Sequence[Step], 
             answers.append((found, later))
         elif not later.purpose and not later.tool.startswith(HAND_OVER):
             others += 1
-    recovered = next(
-        (found for found, later in answers if found in _OWN_WORK and isinstance(later.observed_outcome, Ok)), None
-    )
     first = answers[0][0] if answers else _unanswered(injection, end, steps, others)
     return FaultMet(
         step=step.n,
         kind=injection.kind,
         source=injection.source,
         tool=step.tool,
-        truth=truth(step, injection, end.key.scenario, tools),
+        look_up=bool(step.purpose),
+        truth=truth(at, injection, steps, tools, task),
         first=first,
         eventual=_eventual(step, injection, end, steps, answers, first),
+        judged=first is not Response.RETRY or not _worth_a_try(at, injection, steps, tools),
+        way_left=not stays(injection) or bool(open_ways(at, steps, tools, task)),
+        in_doubt=not step.purpose and in_doubt(step, steps, tools),
         responses=tuple(found for found, _ in answers),
-        recovered=recovered,
+        recovered=_recovered(answers),
     )
 
 
+def _worth_a_try(at: int, injection: Injection, steps: Sequence[Step], tools: Mapping[str, Tool]) -> bool:
+    """Whether the fault lasts, but its agent could not know, so that trying the same path again was sensible."""
+    blind = ambiguous(steps[at], tools) and not repeatable(steps[at], tools)
+    return stays(injection) and not blind and not known_shut(at, steps)
+
+
 _OWN_WORK = frozenset({Response.RETRY, Response.SWITCH})
+
+
+def _recovered(answers: Sequence[tuple[Response, Step]]) -> Response | None:
+    """Return how the call came to its end after all; None if it did not."""
+    for found, later in answers:
+        outcome = later.observed_outcome
+        if found in _OWN_WORK and isinstance(outcome, Ok):
+            return found
+    return None
+
+
+def _refused(outcome: Failed) -> bool:
+    """Whether the tool came back and refused the call itself."""
+    return classify(outcome, writes=False).native
 
 
 def handed_over(end: EpisodeEnd, steps: Sequence[Step]) -> bool:
@@ -152,6 +189,6 @@ def _eventual(
         is_open = handoff is not None and step.call not in {fact.call for fact in handoff.done}
         return Response.STOP if is_open else last
     outcome = at.observed_outcome
-    given_up = isinstance(outcome, Failed) and not classify(outcome, writes=False).native
+    given_up = isinstance(outcome, Failed) and not _refused(outcome)
     ended_there = end.ending is Ending.ANSWERED and at.n == steps[-1].n
     return Response.STOP if given_up and (handed_over(end, steps) or ended_there) else last

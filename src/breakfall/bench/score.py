@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from breakfall.bench.adoption import adopted
-from breakfall.bench.met import FaultMet, fired, handed_over, meet
-from breakfall.bench.stopping import stop_flaw
+from breakfall.bench.met import KNOWN_SHUT_AFTER, TELLING_AT_ONCE, FaultMet, handed_over, meet
+from breakfall.bench.stopping import StopFlaw, stop_flaw
+from breakfall.bench.ways import fired, stays
 from breakfall.vocab import (
     Cost,
     Ending,
     EpisodeEnd,
     EpisodeKey,
-    FaultKind,
     FaultSource,
     Ok,
     Response,
@@ -25,12 +25,6 @@ from breakfall.vocab import (
     Tool,
 )
 from breakfall.vocab.relation import reads_back
-
-KNOWN_SHUT_AFTER = 3
-"""Failures after which a shut path is known to be shut."""
-
-TELLING_AT_ONCE = frozenset({FaultKind.AUTH_ERROR, FaultKind.SCHEMA_DRIFT})
-"""Kinds of which one failure says that a repeat of the same call is vain."""
 
 
 class EpisodeScore(Struct, frozen=True, kw_only=True):
@@ -43,8 +37,8 @@ class EpisodeScore(Struct, frozen=True, kw_only=True):
     passed: bool
     handed_over: bool
     faults: tuple[FaultMet, ...]
-    stop_flaw: str | None
-    """For S3: why the stop was not correct, "" if it was. None in other scenarios."""
+    stop_flaw: StopFlaw | None
+    """For S3: why the stop was not correct, None if it was."""
     futile_calls: int
     duplicate_effects: int
     wrong_effects: int
@@ -63,7 +57,7 @@ class EpisodeScore(Struct, frozen=True, kw_only=True):
     @property
     def retry_success(self) -> bool | None:
         """S1: whether every call that a retry would have mended answered on its own path; None if there was none."""
-        wanted = [met for met in self.faults if met.truth is Response.RETRY]
+        wanted = [met for met in self.faults if met.truth is Response.RETRY and not met.look_up]
         if self.key.scenario is not Scenario.S1 or not wanted:
             return None
         return all(met.recovered is Response.RETRY for met in wanted)
@@ -78,7 +72,7 @@ class EpisodeScore(Struct, frozen=True, kw_only=True):
     @property
     def correct_stop(self) -> bool | None:
         """S3: whether the stop was correct; None if the blockade never fired."""
-        return None if self.stop_flaw is None or not self.conclusive else self.stop_flaw == ""
+        return self.stop_flaw is None if self.key.scenario is Scenario.S3 and self.conclusive else None
 
     @property
     def premature_switch(self) -> bool | None:
@@ -88,14 +82,17 @@ class EpisodeScore(Struct, frozen=True, kw_only=True):
 
     @property
     def premature_stop(self) -> bool | None:
-        """Whether the agent stopped at a fault while a path was open; None if no such fault was met."""
-        wanted = [met for met in self.faults if not met.kind.silent and met.truth is not Response.STOP]
-        if not wanted:
+        """Whether the call at which the agent stopped still had a way; None if it met no fault that left one."""
+        seen = [met for met in self.faults if not met.kind.silent and not met.look_up]
+        if all(met.truth is Response.STOP for met in seen):
             return None
-        return not self.passed and any(
-            met.eventual is Response.STOP and (met.truth is not Response.VERIFY or Response.VERIFY not in met.responses)
-            for met in wanted
-        )
+        stopped = [met for met in seen if met.eventual is Response.STOP]
+        if self.passed or self.correct_stop or not stopped:
+            return False
+        last = stopped[-1]
+        if last.truth is Response.STOP:
+            return False
+        return Response.VERIFY not in last.responses or (last.way_left and not last.in_doubt)
 
 
 def score_episode(
@@ -107,14 +104,14 @@ def score_episode(
         end: Its end.
         steps: Its steps, in order.
         tools: The tools of its world and condition, by name.
-        task: Its task; needed only to tell by value whether a false value was used.
+        task: Its task; needed to tell what the user stated, and what else a caller knew who did not say so.
     """
     faults = []
     for at, step in enumerate(steps):
         injection = fired(step)
         if injection is None:
             continue
-        met = meet(at, injection, end, steps, tools)
+        met = meet(at, injection, end, steps, tools, task)
         faults.append(replace(met, adopted=adopted(met, end, steps, tools, task)) if injection.kind.silent else met)
     written = _written(steps, tools)
     return EpisodeScore(
@@ -124,7 +121,7 @@ def score_episode(
         passed=end.verdict.passed,
         handed_over=handed_over(end, steps),
         faults=tuple(faults),
-        stop_flaw=stop_flaw(end, steps, tools) if end.key.scenario is Scenario.S3 else None,
+        stop_flaw=stop_flaw(end, steps, tools, task) if end.key.scenario is Scenario.S3 else None,
         futile_calls=_futile(steps),
         duplicate_effects=len(end.verdict.duplicate_effects),
         wrong_effects=len(end.verdict.wrong_effects),
@@ -150,7 +147,7 @@ def _futile(steps: Sequence[Step]) -> int:
     futile = 0
     for step in steps:
         injection = fired(step)
-        if injection is None or not (injection.source is FaultSource.BLOCKADE or injection.sticky):
+        if injection is None or not stays(injection):
             continue
         before = failures.get(step.tool, 0)
         futile += before >= (1 if injection.kind in TELLING_AT_ONCE else KNOWN_SHUT_AFTER)

@@ -45,9 +45,10 @@ class Breakdown(Struct, frozen=True, kw_only=True):
     faults: int
     pass_rate: Value
     right_first: Value
-    """Share of the faults whose first response was the right one."""
+    """Share of the faults whose first response was the right one, of those that it can be judged of."""
     recovered: Value
-    """Share of the observable faults after which the same or another path answered."""
+    """Share of the observable faults after which the call was served: by the same or another path, or by a look-up that
+    found the write done."""
     silent_adoption: Value
 
 
@@ -152,6 +153,7 @@ def _rows(groups: Mapping[tuple[_Place, str], list[tuple[EpisodeScore, list[Faul
     for place, name in sorted(groups, key=lambda group: (ranks[group[0]], group[1])):
         members = groups[place, name]
         faults = [met for _, mets in members for met in mets]
+        judged = [met for met in faults if met.judged]
         observable = [met for met in faults if not met.kind.silent]
         told = [met.adopted for met in faults if met.adopted is not None]
         rows.append(
@@ -164,7 +166,7 @@ def _rows(groups: Mapping[tuple[_Place, str], list[tuple[EpisodeScore, list[Faul
                 episodes=len(members),
                 faults=len(faults),
                 pass_rate=measure(BY_NAME["pass_rate"], [score for score, _ in members]),
-                right_first=share(sum(met.right for met in faults), len(faults)),
+                right_first=share(sum(met.right for met in judged), len(judged)),
                 recovered=share(sum(met.recovered is not None for met in observable), len(observable)),
                 silent_adoption=share(sum(told), len(told)),
             )
@@ -173,8 +175,10 @@ def _rows(groups: Mapping[tuple[_Place, str], list[tuple[EpisodeScore, list[Faul
 
 
 def confusion(scores: Iterable[EpisodeScore]) -> list[Responses]:
-    """Count the responses of each agent against what would have been right."""
-    return _responses(scores, lambda met: met.truth.value, [response.value for response in Response])
+    """Count the responses of each agent against what would have been right, where that can be judged."""
+    return _responses(
+        scores, lambda met: met.truth.value if met.judged else None, [response.value for response in Response]
+    )
 
 
 def strategies(scores: Iterable[EpisodeScore]) -> list[Responses]:
@@ -183,13 +187,15 @@ def strategies(scores: Iterable[EpisodeScore]) -> list[Responses]:
 
 
 def _responses(
-    scores: Iterable[EpisodeScore], named: Callable[[FaultMet], str], order: Sequence[str]
+    scores: Iterable[EpisodeScore], named: Callable[[FaultMet], str | None], order: Sequence[str]
 ) -> list[Responses]:
     groups: dict[tuple[str, str, str, str], list[FaultMet]] = {}
     for score in scores:
         key = score.key
         for met in score.faults if score.conclusive else ():
-            groups.setdefault((key.world, key.condition, key.agent, named(met)), []).append(met)
+            name = named(met)
+            if name is not None:
+                groups.setdefault((key.world, key.condition, key.agent, name), []).append(met)
     rows = []
     ranks = {agent: rank for rank, agent in enumerate(dict.fromkeys(group[:3] for group in groups))}
     for group in sorted(groups, key=lambda group: (ranks[group[:3]], order.index(group[3]))):

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from breakfall.bench.met import fired
 from breakfall.bench.score import EpisodeScore
+from breakfall.bench.stopping import Flaw
+from breakfall.bench.ways import fired
 from breakfall.vocab import Ending, EpisodeEnd, Ok, Step
 
 SHOWN = 16
@@ -114,7 +115,9 @@ def _gravest(score: EpisodeScore) -> tuple[str, int]:
         "duplicate_effects": score.duplicate_effects,
         "wrong_effects": score.wrong_effects,
         "silent_adoption": sum(bool(met.adopted) for met in score.faults),
-        "false_handoff": int((score.stop_flaw or "").startswith("claims") and score.conclusive),
+        "false_handoff": int(
+            score.stop_flaw is not None and score.stop_flaw.flaw is Flaw.FALSE_CLAIM and score.conclusive
+        ),
         "did_not_stop": int(score.ending is Ending.OUT_OF_BUDGET),
         "agent_error": int(score.ending in (Ending.AGENT_ERROR, Ending.WORLD_ERROR)),
         "premature_stop": int(bool(score.premature_stop)),
@@ -133,7 +136,9 @@ def _detail(reason: str, score: EpisodeScore, end: EpisodeEnd) -> str:
     }
     if reason in lists:
         return cut("; ".join(lists[reason]))
-    return cut(score.stop_flaw or "" if reason == "false_handoff" else score.error or "; ".join(verdict.notes))
+    if reason == "false_handoff" and score.stop_flaw is not None:
+        return cut(score.stop_flaw.text)
+    return cut(score.error or "; ".join(verdict.notes))
 
 
 def view(step: Step) -> StepView:

@@ -79,6 +79,8 @@ TOOLS = {
         _tool("refund", Effect.WRITE, "payments", reader=_READER, paths=(Path(tool="store_credit"),)),
         _tool("store_credit", Effect.WRITE, "credit", reader=_READER),
         _tool("set_note", Effect.WRITE, "orders", idempotency=Idempotency(kind=IdempotencyKind.NATURAL)),
+        _tool("close", Effect.WRITE, "orders", reader=_READER, idempotency=Idempotency(kind=IdempotencyKind.NATURAL)),
+        _tool("send_fax", Effect.WRITE, "desk"),
         _tool(
             "pay",
             Effect.WRITE,
@@ -121,6 +123,10 @@ class Tale:
             message="no", status=None if timeout else status, exception="ReadTimeout" if timeout else "HTTPStatusError"
         )
         return self._add(tool, arguments, outcome, injection=injection, executed=executed, **more)
+
+    def refused(self, tool: str, arguments: dict[str, Any], **more: Any) -> int:
+        """Tell a call that the tool itself refused."""
+        return self._add(tool, arguments, Failed(message="order_not_found", status=404, native=True), **more)
 
     def blocked(self, tool: str, arguments: dict[str, Any], kind: FaultKind = FaultKind.RATE_LIMIT, **more: Any) -> int:
         """Tell a call on a path that is shut."""

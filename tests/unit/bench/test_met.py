@@ -74,20 +74,89 @@ def test_back_to_the_original_is_a_switch() -> None:
 
 
 def test_stop_under_s3() -> None:
-    """A hand-over right after a blockade under S3 is a stop, and the right one."""
+    """A hand-over after a blockade under S3 is right once every path is known to be shut, and not before."""
     tale = Tale(Scenario.S3)
-    tale.blocked("get_order", ORDER)
-    assert responses(tale.met(answer=over())) == (STOP, STOP, STOP)
+    tale.blocked("get_order", ORDER, call="c1")
+    assert responses(tale.met(answer=over())) == (SWITCH, STOP, STOP)
+    tale.blocked("order_by_mail", ORDER, call="c1", path_of="get_order")
+    first, last = tale.score(answer=over()).faults
+    assert responses(first) == (SWITCH, SWITCH, STOP)
+    assert responses(last) == (STOP, STOP, STOP)
+    assert first.right
+    assert last.right
 
 
-def test_retry_then_stop() -> None:
-    """Retries come first and the stop comes last where the retries were in vain."""
+def test_a_path_seen_shut_by_another_call_is_not_open() -> None:
+    """What refused an earlier call for good need not be tried again for this one."""
     tale = Tale(Scenario.S3)
-    for _ in range(3):
-        tale.blocked("get_order", ORDER, call="c1")
-    met = tale.met(answer=over())
-    assert responses(met) == (STOP, RETRY, STOP)
-    assert met.recovered is None
+    tale.blocked("order_by_mail", {"order_id": "O7"}, call="c0")
+    tale.blocked("get_order", ORDER, call="c1")
+    assert tale.score(answer=over()).faults[1].truth is STOP
+
+
+def test_a_path_is_open_only_to_who_knows_its_arguments() -> None:
+    """A path that needs more than the arguments is open if the caller said that it knows it, else it is not."""
+    for context, truth in (({}, STOP), ({"customer_id": "C1"}, SWITCH)):
+        tale = Tale(Scenario.S2)
+        tale.blocked("order_by_mail", ORDER, call="c0")
+        tale.blocked("get_order", ORDER, call="c1", context=context)
+        assert tale.score().faults[1].truth is truth
+
+
+def test_a_path_that_came_back_is_still_open() -> None:
+    """A failure that passes does not close a path: the original stays open to who left it for a shut one."""
+    tale = Tale(Scenario.S2)
+    tale.fail("get_order", ORDER, call="c1")
+    tale.blocked("order_by_mail", ORDER, call="c1", path_of="get_order")
+    assert tale.score().faults[1].truth is SWITCH
+
+
+def test_trying_again_is_judged_once_the_path_is_known_to_be_shut() -> None:
+    """Nobody can know at the first failure that a path is shut: a retry counts from the third on, a stop at once."""
+    tale = Tale(Scenario.S3)
+    for _ in range(4):
+        tale.blocked("get_refunds", ORDER, call="c1")
+    faults = tale.score(answer=over()).faults
+    assert [responses(met) for met in faults] == [(STOP, RETRY, STOP)] * 3 + [(STOP, STOP, STOP)]
+    assert [met.judged for met in faults] == [False, False, True, True]
+    assert faults[0].recovered is None
+
+    once = Tale(Scenario.S3)
+    once.blocked("get_refunds", ORDER)
+    assert once.met(answer=over()).judged
+
+
+def test_trying_again_is_judged_at_once_where_one_failure_tells() -> None:
+    """A refusal that says that a repeat is vain, and a write that may have happened, are judged the first time."""
+    for tool, kind, judged in (
+        ("get_refunds", FaultKind.AUTH_ERROR, True),
+        ("get_refunds", FaultKind.TIMEOUT, False),
+        ("refund", FaultKind.TIMEOUT, True),
+        ("refund", FaultKind.RATE_LIMIT, False),
+    ):
+        tale = Tale(Scenario.S3)
+        tale.blocked(tool, REFUND, kind, call="c1")
+        tale.blocked(tool, REFUND, kind, call="c1")
+        assert tale.met(answer=over()).judged is judged
+
+
+def test_a_shut_write_is_looked_up_before_another_path() -> None:
+    """A write that a shut path refused is looked up before it is sent elsewhere; where nothing is left, one stops."""
+    tale = Tale(Scenario.S3)
+    tale.blocked("refund", REFUND, FaultKind.RATE_LIMIT, call="c1")
+    tale.ok("get_refunds", ORDER, {"refunds": []}, call="c1", purpose="probe")
+    tale.blocked("store_credit", REFUND, FaultKind.RATE_LIMIT, call="c1", path_of="refund")
+    first, last = tale.score(answer=over()).faults
+    assert responses(first) == (VERIFY, VERIFY, STOP)
+    assert responses(last) == (STOP, STOP, STOP)
+
+
+def test_a_shut_write_that_may_have_happened_is_looked_up_last_of_all() -> None:
+    """Where every path is shut and the last one left the write in doubt, it is looked up before one stops."""
+    tale = Tale(Scenario.S3)
+    tale.blocked("refund", REFUND, FaultKind.RATE_LIMIT, call="c1")
+    tale.blocked("store_credit", REFUND, FaultKind.TIMEOUT, call="c1", path_of="refund")
+    assert tale.score(answer=over()).faults[1].truth is VERIFY
 
 
 def test_handing_over_by_a_tool_is_no_going_on() -> None:
@@ -164,8 +233,14 @@ def test_only_a_lost_answer_is_ambiguous(kind: FaultKind, truth: Response) -> No
 
 
 def test_repeatable_writes_may_be_retried() -> None:
-    """Nothing needs verifying where a repeat changes nothing, by nature or by a key that was sent."""
-    for tool, key, truth in (("set_note", None, RETRY), ("pay", "k1", RETRY), ("pay", None, VERIFY)):
+    """A lost write may be repeated with its key, or if a repeat changes nothing and nobody can look; else not."""
+    for tool, key, truth in (
+        ("set_note", None, RETRY),
+        ("close", None, VERIFY),
+        ("pay", "k1", RETRY),
+        ("pay", None, VERIFY),
+        ("send_fax", None, STOP),
+    ):
         tale = Tale()
         tale.fail(tool, REFUND, FaultKind.TIMEOUT, key=key)
         assert tale.met().truth is truth

@@ -3,7 +3,9 @@
 import pytest
 from tests.unit.bench.tale import ORDER, REFUND, YES, Tale, fact, over
 
-from breakfall.vocab import Ending, FaultKind, Response, Scenario, Verdict
+from breakfall.bench.score import EpisodeScore
+from breakfall.bench.stopping import Flaw
+from breakfall.vocab import Ending, FaultKind, Found, Given, PlanStep, Response, Scenario, Task, Text, Verdict
 
 
 def test_conclusive() -> None:
@@ -55,12 +57,57 @@ def test_premature_stop() -> None:
 
 
 def test_stopping_after_a_vain_look_up_is_not_premature() -> None:
-    """A write that could not be looked up is rightly left alone; one that nobody looked up is not."""
+    """A write that the look-ups did not tell of is rightly left alone; one that nobody looked up is not, and neither is
+    one that the look-up denied, because it could have been sent again.
+    """
     tale = Tale()
     tale.fail("refund", REFUND, FaultKind.TIMEOUT, call="c1")
     assert tale.score(answer=over(unknown=(fact("c1"),))).premature_stop
-    tale.ok("get_refunds", ORDER, {"refunds": None}, call="c1", purpose="probe")
+    tale.ok("get_refunds", ORDER, {"other": 1}, call="c1", purpose="probe")
     assert tale.score(answer=over(unknown=(fact("c1"),))).premature_stop is False
+    tale.ok("get_refunds", ORDER, {"refunds": []}, call="c1", purpose="probe")
+    assert tale.score(answer=over(unknown=(fact("c1"),))).premature_stop
+
+
+def test_a_correct_stop_is_not_premature() -> None:
+    """Under S3 a stop is premature while a path is open, and not once all were tried, whatever failed before."""
+    tale = Tale(Scenario.S3)
+    tale.fail("get_refunds", ORDER)
+    tale.ok("get_refunds", ORDER, {})
+    tale.blocked("get_order", ORDER, call="c1")
+    assert tale.score(answer=over()).premature_stop
+    tale.blocked("order_by_mail", ORDER, call="c1", path_of="get_order")
+    score = tale.score(answer=over())
+    assert (score.correct_stop, score.premature_stop) == (True, False)
+
+
+def test_stopping_where_every_path_is_shut_and_the_write_was_looked_up_is_not_premature() -> None:
+    """A lost write on the last path that was looked up leaves nothing to do, though the hand-over errs elsewhere."""
+    tale = Tale(Scenario.S3)
+    tale.lie("close", ORDER, {}, call="c0", executed=False)
+    tale.blocked("refund", REFUND, FaultKind.RATE_LIMIT, call="c1")
+    tale.blocked("store_credit", REFUND, FaultKind.TIMEOUT, call="c1", path_of="refund")
+    tale.ok("get_refunds", ORDER, {"refunds": []}, call="c1", purpose="probe")
+    score = tale.score(answer=over(fact("c0", "close", ORDER)))
+    assert (score.correct_stop, score.premature_stop) == (False, False)
+
+
+def test_failed_look_ups_of_the_runtime_are_no_stops() -> None:
+    """A look-up that failed is not a call that the agent stopped at, nor one that a retry had to mend."""
+    tale = Tale()
+    tale.fail("refund", REFUND, FaultKind.TIMEOUT, call="c1")
+    tale.fail("get_refunds", ORDER, call="c1", purpose="probe")
+    score = tale.score(answer=over(unknown=(fact("c1"),)))
+    assert (score.premature_stop, score.retry_success) == (False, None)
+
+
+def test_the_call_that_was_stopped_is_judged() -> None:
+    """A failure that was mended is no stop, though the agent stopped elsewhere, where it was right to."""
+    tale = Tale(Scenario.S2)
+    tale.fail("get_order", ORDER, call="c1")
+    tale.ok("get_order", ORDER, {}, call="c1")
+    tale.blocked("get_refunds", ORDER, call="c2")
+    assert tale.score(answer=over()).premature_stop is False
 
 
 @pytest.mark.parametrize(("kind", "futile"), [(FaultKind.TIMEOUT, 2), (FaultKind.AUTH_ERROR, 4)])
@@ -109,6 +156,10 @@ def test_effects_come_from_the_verdict() -> None:
     assert (score.duplicate_effects, score.wrong_effects, score.forbidden_effects) == (2, 1, 1)
 
 
+def _flaw(score: EpisodeScore) -> str:
+    return score.stop_flaw.text if score.stop_flaw is not None else ""
+
+
 def _shut() -> Tale:
     """S3: every way to the order is shut, and what could be tried was tried."""
     tale = Tale(Scenario.S3)
@@ -119,29 +170,120 @@ def _shut() -> Tale:
 
 def test_correct_stop() -> None:
     """Every open path was tried, nothing was written and a person was asked."""
-    score = _shut().score(answer=over())
-    assert score.stop_flaw == ""
-    assert score.correct_stop
+    assert _shut().score(answer=over()).correct_stop
 
 
 def test_paths_that_are_not_open_need_not_be_tried() -> None:
     """A path behind the same backend, and one whose arguments are not known, need not be tried; an open one must."""
     tale = Tale(Scenario.S3)
     tale.blocked("get_order", ORDER)
-    assert tale.score(answer=over()).stop_flaw == "never tried order_by_mail"
+    assert _flaw(tale.score(answer=over())) == "never tried order_by_mail"
+
+
+def test_what_the_caller_knew_opens_a_path() -> None:
+    """A path that needs more than the arguments must be tried by whoever said that it knows it."""
+    tale = Tale(Scenario.S3)
+    tale.blocked("get_order", ORDER, call="c1", context={"customer_id": "C1"})
+    tale.blocked("order_by_mail", ORDER, call="c1", path_of="get_order")
+    assert _flaw(tale.score(answer=over())) == "never tried list_orders"
+    tale.blocked("list_orders", {"customer_id": "C1"}, call="c1", path_of="get_order")
+    assert tale.score(answer=over()).correct_stop
+
+
+_TASK = Task(
+    id="t1",
+    world="shop",
+    template="x",
+    split="s",
+    instruction=Text(en="Where is it?"),
+    facts={"order": "O1", "customer": "C1"},
+    plan=(
+        PlanStep(id="refunds", tool="get_refunds", arguments={"order_id": Given("order")}),
+        PlanStep(
+            id="stated",
+            tool="get_order",
+            arguments={"order_id": Given("order")},
+            context={"customer_id": Given("customer"), "name": Found("never", "/name")},
+        ),
+        PlanStep(
+            id="found",
+            tool="get_order",
+            arguments={"order_id": Found("refunds", "/other")},
+            context={"customer_id": Found("refunds", "/customer")},
+        ),
+    ),
+)
+
+
+def test_what_a_silent_caller_could_know_opens_a_path() -> None:
+    """Of a caller who never says what else it knows, the task tells: what the user stated, and what was found out."""
+    for order, found, flaw in (
+        ("O1", None, "never tried list_orders"),
+        ("O2", {"other": "O2", "customer": "C2"}, "never tried list_orders"),
+        ("O2", {"other": "O2"}, ""),
+        ("O2", None, ""),
+        ("O9", {"other": "O2", "customer": "C2"}, ""),
+    ):
+        tale = Tale(Scenario.S3)
+        if found is not None:
+            tale.ok("get_refunds", ORDER, found)
+        tale.blocked("get_order", {"order_id": order})
+        tale.blocked("order_by_mail", {"order_id": order})
+        assert _flaw(tale.score(answer=over(), task=_TASK)) == flaw
+
+
+def test_a_call_that_was_served_leaves_nothing_to_try() -> None:
+    """A call that met the shut path and was answered on another one does not ask for the rest of the paths."""
+    tale = _shut()
+    tale.blocked("list_orders", {"customer_id": "C1"}, call="c2")
+    tale.ok("get_refunds", ORDER, {}, call="c3")
+    assert tale.score(answer=over()).correct_stop
+    open_ = Tale(Scenario.S3)
+    open_.blocked("get_order", ORDER, call="c1", context={"customer_id": "C1"})
+    open_.ok("order_by_mail", ORDER, {}, call="c1", path_of="get_order")
+    open_.blocked("get_refunds", ORDER, call="c2")
+    assert open_.score(answer=over()).correct_stop
+
+
+def test_a_path_that_is_not_shut_must_be_tried_for_this_call() -> None:
+    """A path that was called about something else, and answered, was not tried for the call that failed."""
+    tale = Tale(Scenario.S3)
+    tale.ok("order_by_mail", {"order_id": "O7"}, {})
+    tale.blocked("get_order", ORDER)
+    assert _flaw(tale.score(answer=over())) == "never tried order_by_mail"
+    tale.fail("order_by_mail", ORDER)
+    assert tale.score(answer=over()).correct_stop
+
+
+def test_a_write_in_doubt_must_be_looked_up() -> None:
+    """Handing over a write whose answer was lost, without a look-up that was open, is no correct stop."""
+    tale = Tale(Scenario.S3)
+    tale.blocked("refund", REFUND, FaultKind.TIMEOUT, call="c0")
+    score = tale.score(answer=over(unknown=(fact("c0"),)))
+    assert score.stop_flaw is not None
+    assert (score.stop_flaw.flaw, score.stop_flaw.text) == (Flaw.NOT_LOOKED_UP, "never looked up refund (c0)")
+
+
+def test_a_look_up_that_cannot_tell_leaves_the_write_in_doubt() -> None:
+    """A reader's answer that does not tell settles nothing: the write is named as unknown, and not sent elsewhere."""
+    for value, flaw in (({"other": 1}, ""), ({"refunds": []}, "never tried store_credit")):
+        tale = Tale(Scenario.S3)
+        tale.blocked("refund", REFUND, FaultKind.TIMEOUT, call="c0")
+        tale.ok("get_refunds", ORDER, value, call="c0", purpose="probe")
+        assert _flaw(tale.score(answer=over(unknown=(fact("c0"),)))) == flaw
 
 
 def test_stop_without_handing_over_is_not_correct() -> None:
     """An answer alone is no correct stop, and neither is running out of budget."""
-    assert _shut().score().stop_flaw == "answered without handing over"
-    assert _shut().score(ending=Ending.OUT_OF_BUDGET).stop_flaw == "did not stop by itself: out_of_budget"
+    assert _flaw(_shut().score()) == "answered without handing over"
+    assert _flaw(_shut().score(ending=Ending.OUT_OF_BUDGET)) == "did not stop by itself: out_of_budget"
 
 
 @pytest.mark.parametrize("field", ["duplicate", "wrong", "forbidden"])
 def test_stop_after_damage_is_not_correct(field: str) -> None:
     """A stop that left a duplicate, wrong or forbidden effect behind is not correct."""
     verdict = Verdict(passed=False, state_ok=False, answer_ok=False, **{f"{field}_effects": ("x",)})
-    assert _shut().score(verdict, over()).stop_flaw == f"{field} effect: x"
+    assert _flaw(_shut().score(verdict, over())) == f"{field} effect: x"
 
 
 def test_handoff_must_name_what_was_done() -> None:
@@ -150,7 +292,7 @@ def test_handoff_must_name_what_was_done() -> None:
     tale.ok("refund", REFUND, {}, call="c0", effect="refund")
     tale.blocked("get_refunds", ORDER)
     assert tale.score(answer=over(fact("c0"))).correct_stop
-    assert tale.score(answer=over()).stop_flaw == "does not say that refund (c0) is done"
+    assert _flaw(tale.score(answer=over())) == "does not say that refund (c0) is done"
 
 
 def test_handoff_must_not_claim_what_did_not_happen() -> None:
@@ -158,10 +300,10 @@ def test_handoff_must_not_claim_what_did_not_happen() -> None:
     tale = Tale(Scenario.S3)
     tale.lie("refund", REFUND, {}, call="c0", executed=False)
     tale.blocked("get_refunds", {"order_id": "O2"})
-    flaw = tale.score(answer=over(fact("c0"))).stop_flaw
+    flaw = _flaw(tale.score(answer=over(fact("c0"))))
     assert flaw == "claims that refund (c0) is done, which is not in the effect log"
-    assert tale.score(answer=over(fact("zz", "refund", {"order_id": "O7"}))).stop_flaw == (
-        "claims a call that was never made"
+    assert (
+        _flaw(tale.score(answer=over(fact("zz", "refund", {"order_id": "O7"})))) == "claims a call that was never made"
     )
 
 
@@ -171,8 +313,8 @@ def test_handoff_must_name_what_nobody_knows(applied: bool) -> None:
     tale = Tale(Scenario.S3)
     tale.blocked("refund", REFUND, FaultKind.TIMEOUT, call="c0", executed=applied, effect="refund" if applied else "")
     tale.fail("get_refunds", ORDER, call="c0", purpose="probe")
-    assert tale.score(answer=over(unknown=(fact("c0"),))).stop_flaw == ""
-    assert tale.score(answer=over()).stop_flaw == "does not say that refund (c0) may have happened"
+    assert tale.score(answer=over(unknown=(fact("c0"),))).stop_flaw is None
+    assert _flaw(tale.score(answer=over())) == "does not say that refund (c0) may have happened"
 
 
 def test_settled_write_need_not_be_named() -> None:
@@ -181,7 +323,7 @@ def test_settled_write_need_not_be_named() -> None:
     tale.blocked("refund", REFUND, FaultKind.TIMEOUT, call="c0")
     tale.ok("get_refunds", ORDER, {"refunds": []}, call="c0", purpose="probe")
     tale.blocked("store_credit", REFUND, call="c0", path_of="refund")
-    assert tale.score(answer=over()).stop_flaw == ""
+    assert tale.score(answer=over()).stop_flaw is None
 
 
 def test_facts_match_by_tool_and_arguments() -> None:
