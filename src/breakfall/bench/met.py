@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from breakfall.bench.lookups import ambiguous, in_doubt, reader_of, repeatable
+from breakfall.bench.lookups import ambiguous, confirmed, in_doubt, reader_of, repeatable
 from breakfall.bench.ways import fired, open_ways, stays
 from breakfall.recovery.classify import classify
 from breakfall.vocab import (
@@ -130,7 +130,7 @@ def meet(
         way_left=not stays(injection) or bool(open_ways(at, steps, tools, task)),
         in_doubt=not step.purpose and in_doubt(step, steps, tools),
         responses=tuple(found for found, _ in answers),
-        recovered=_recovered(answers),
+        recovered=_recovered(step, answers, steps, tools),
     )
 
 
@@ -143,13 +143,16 @@ def _worth_a_try(at: int, injection: Injection, steps: Sequence[Step], tools: Ma
 _OWN_WORK = frozenset({Response.RETRY, Response.SWITCH})
 
 
-def _recovered(answers: Sequence[tuple[Response, Step]]) -> Response | None:
+def _recovered(
+    step: Step, answers: Sequence[tuple[Response, Step]], steps: Sequence[Step], tools: Mapping[str, Tool]
+) -> Response | None:
     """Return how the call came to its end after all; None if it did not."""
     for found, later in answers:
         outcome = later.observed_outcome
-        if found in _OWN_WORK and isinstance(outcome, Ok):
+        answered = isinstance(outcome, Ok) or (found is Response.RETRY and _refused(outcome))
+        if found in _OWN_WORK and (answered or confirmed(later, steps, tools)):
             return found
-    return None
+    return Response.VERIFY if confirmed(step, steps, tools) else None
 
 
 def _refused(outcome: Failed) -> bool:

@@ -48,6 +48,40 @@ def test_switch_success() -> None:
     assert tale.score().switch_success is False
 
 
+def test_switch_success_by_a_look_up() -> None:
+    """A switched write whose answer was lost counts as switched once a look-up found it applied, and not before."""
+    tale = Tale(Scenario.S2)
+    tale.blocked("refund", REFUND, FaultKind.RATE_LIMIT, call="c1")
+    tale.fail("store_credit", REFUND, FaultKind.TIMEOUT, executed=True, effect="credit", call="c1", path_of="refund")
+    assert tale.score().switch_success is False
+    tale.ok("get_refunds", ORDER, {"refunds": [1]}, call="c1", purpose="probe")
+    score = tale.score()
+    assert score.switch_success
+    assert [met.recovered for met in score.faults] == [Response.SWITCH, Response.VERIFY]
+
+
+def test_a_look_up_that_errs_serves_no_call() -> None:
+    """A look-up that claims a write which never happened, or denies one that did, does not make a switch succeed."""
+    for executed, refunds in ((False, [1]), (True, [])):
+        tale = Tale(Scenario.S2)
+        tale.blocked("refund", REFUND, FaultKind.RATE_LIMIT, call="c1")
+        effect = "credit" if executed else ""
+        tale.fail(
+            "store_credit", REFUND, FaultKind.TIMEOUT, executed=executed, effect=effect, call="c1", path_of="refund"
+        )
+        tale.ok("get_refunds", ORDER, {"refunds": refunds}, call="c1", purpose="probe")
+        assert tale.score().switch_success is False
+
+
+def test_a_retry_that_is_refused_has_reached_the_tool() -> None:
+    """The tool's own refusal shows that its path came back; a refusal of another path serves nobody."""
+    for tool, path_of, right in (("get_order", None, True), ("order_by_mail", "get_order", False)):
+        tale = Tale()
+        tale.fail("get_order", ORDER, call="c1")
+        tale.refused(tool, ORDER, call="c1", path_of=path_of)
+        assert tale.score().retry_success is right
+
+
 def test_premature_stop() -> None:
     """Stopping at a fault that would have passed is premature, unless the task passed without it."""
     tale = Tale()
