@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from breakfall.runtime.declare import key, look_up, natural, tool, via
     from breakfall.runtime.stopped import CallStopped
-from breakfall.runtime.wrap import Toolbox
+    from breakfall.runtime.wrap import Toolbox
 
 __version__ = "0.1.0"
 
