@@ -12,14 +12,17 @@ from breakfall.vocab import Scenario
 
 @pytest.fixture
 def folder(tmp_path, spec):
-    run(spec(tasks="3", agents=("rules", "toys:Honest"), scenarios=(Scenario.S1, Scenario.S2)), tmp_path / "run")
+    run(
+        spec(tasks="2", seeds=1, agents=("rules", "toys:Honest"), scenarios=(Scenario.S1, Scenario.S2)),
+        tmp_path / "run",
+    )
     return tmp_path / "run"
 
 
 def test_every_stored_episode_can_be_repeated(folder):
     """Each episode of a run comes out the same to the byte when it runs alone."""
     names = [end.episode for end, _ in read_episodes(folder)]
-    assert len(names) == 3 * 2 * 2 * 2
+    assert len(names) == 2 * 2 * 2
     assert all(repro(folder, name).same for name in names)
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from breakfall import catalog
 from breakfall.bench import manifest as manifests
+from breakfall.bench.lanes import Lanes
 from breakfall.bench.manifest import Manifest
 from breakfall.bench.matrix import Unit, expand
-from breakfall.bench.stage import Stage
+from breakfall.bench.process import Job, Terms
+from breakfall.bench.stage import Played, Stage
 from breakfall.errors import StoreError, UsageError
 from breakfall.ledger import index
 from breakfall.ledger.line import encode_episode
+from breakfall.ledger.read import read_all
 from breakfall.vocab import EpisodeEnd, EpisodeKey, NotApplicable, Step, Task
 
 
@@ -47,9 +52,12 @@ def repro(folder: Path, name: str) -> Repeat:
     manifest = manifests.read(folder)
     with index.opened(folder) as opened:
         steps, end = index.load(folder, index.find(opened, name))
-    stage = Stage(manifest.profile, manifest.spec.limits, manifest.memory)
-    played = asyncio.run(stage.play(unit_of(manifest, end.key), end.key))
-    difference = "" if _bytes(played) == encode_episode(steps, end) else _first_difference(steps, end, played)
+    played = _played(manifest, unit_of(manifest, end.key), end.key)
+    if isinstance(played, str):
+        difference = f"this time there is no episode to compare: {played}"
+    else:
+        same = _bytes(played) == encode_episode(steps, end)
+        difference = "" if same else _first_difference(steps, end, played)
     return Repeat(
         episode=end.episode,
         same=not difference,
@@ -57,6 +65,21 @@ def repro(folder: Path, name: str) -> Repeat:
         difference=difference,
         notes=tuple(manifests.differences(manifest, _here(manifest))),
     )
+
+
+def _played(manifest: Manifest, unit: Unit, key: EpisodeKey) -> Played | str:
+    """Play one episode, someone else's code in a process of its own; or say how that process died."""
+    terms = Terms(folder=Path(), profile=manifest.profile, limits=manifest.spec.limits, memory=manifest.memory)
+    one = replace(unit, scenarios=(key.scenario,), seeds=(key.seed,), agents=(key.agent,))
+    if not one.foreign:
+        return asyncio.run(Stage(terms.profile, terms.limits, terms.memory).play(one, key))
+    with TemporaryDirectory() as folder:
+        lanes = Lanes(replace(terms, folder=Path(folder)), 1)
+        lanes.run([Job(unit=one, done=frozenset())], lambda _: None)
+        if key.id in lanes.lost:
+            return lanes.lost[key.id]
+        (item,) = read_all(Path(folder))
+    return item if isinstance(item, NotApplicable) else (item.steps, item.end)
 
 
 def _here(manifest: Manifest) -> Manifest:
@@ -87,11 +110,11 @@ def task_of(folder: Path, key: EpisodeKey) -> Task | None:
     return next(task for task in tasks if task.id == key.task)
 
 
-def _bytes(played: tuple[list[Step], EpisodeEnd] | NotApplicable) -> bytes:
+def _bytes(played: Played) -> bytes:
     return b"" if isinstance(played, NotApplicable) else encode_episode(*played)
 
 
-def _first_difference(steps: list[Step], end: EpisodeEnd, played: tuple[list[Step], EpisodeEnd] | NotApplicable) -> str:
+def _first_difference(steps: list[Step], end: EpisodeEnd, played: Played) -> str:
     if isinstance(played, NotApplicable):
         return f"the scenario no longer applies: {played.reason}"
     stored = [*msgspec.to_builtins(steps), msgspec.to_builtins(end)]

@@ -18,9 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from breakfall.bench import manifest as manifests
-from breakfall.bench.lanes import Job, Lanes, Terms
+from breakfall.bench.lanes import Lanes
 from breakfall.bench.manifest import Manifest
 from breakfall.bench.matrix import Spec, Unit, expand
+from breakfall.bench.process import Job, Terms
 from breakfall.bench.work import Worker
 from breakfall.errors import StoreError, UsageError
 from breakfall.ledger import read
@@ -38,13 +39,14 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """What a run came to."""
 
     folder: Path
+    """Absolute: code of someone else's may change the current directory."""
     episodes: int
     """Of the whole matrix, not applicable ones included."""
     ran: int
-    """Those that this start ran; the others were there."""
+    """Those that this start settled; the others were there."""
+    absent: int
+    """Of those that this start settled, the ones that are not applicable."""
     wall_s: float
-    lost: tuple[str, ...] = ()
-    """Episodes that were given up because their worker process died twice."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -57,7 +59,7 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
     Args:
         spec: What to run.
         folder: The run folder; None: `runs/<world>-<digest>`, the same for the same spec, data and code.
-        jobs: Worker processes; 1 runs everything in this process.
+        jobs: Worker processes; 1 runs everything in this process, unless it is someone else's code.
         progress: Told how far the run is.
 
     Raises:
@@ -67,9 +69,10 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
     """
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}, must be at least 1")
+    home = Path.cwd()
     units = expand(spec)
     wanted = manifests.describe(spec)
-    folder = folder or Path("runs") / f"{spec.worlds[0].rpartition(':')[2]}-{manifests.digest(wanted)}"
+    folder = home / (folder or Path("runs") / f"{spec.worlds[0].rpartition(':')[2]}-{manifests.digest(wanted)}")
     with _held(folder), _stopped_by_signals():
         manifest = _taken_up(folder, wanted)
         done = _settled(folder)
@@ -80,28 +83,26 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
         terms = Terms(folder=folder, profile=manifest.profile, limits=spec.limits, memory=manifest.memory)
         complete = False
         try:
-            lost = _run_jobs(terms, todo, min(jobs, len(todo)), lambda ran: progress(before + ran, total))
+            absent = _run_jobs(terms, todo, min(jobs, len(todo)), lambda ran: progress(before + ran, total))
             complete = True
         finally:
             wall_s = time.monotonic() - started_s
             ended = replace(manifest, complete=complete, wall_s=round(manifest.wall_s + wall_s, 3))
             with nullcontext() if complete else suppress(StoreError):  # what stopped the run matters more
                 manifests.write(folder, ended)
-    return RunResult(folder=folder, episodes=total, ran=total - before, wall_s=wall_s, lost=tuple(lost))
+    return RunResult(folder=folder, episodes=total, ran=total - before, absent=absent, wall_s=wall_s)
 
 
-def _run_jobs(terms: Terms, todo: list[Job], count: int, progress: Callable[[int], None]) -> list[str]:
-    """Run jobs in so many processes; return the episodes that were given up."""
-    if count > 1:
+def _run_jobs(terms: Terms, todo: list[Job], count: int, progress: Callable[[int], None]) -> int:
+    """Run jobs in so many processes, someone else's code never in this one; return how many were not applicable."""
+    if count > 1 or any(job.unit.foreign for job in todo):
         lanes = Lanes(terms, count)
         lanes.run(todo, progress)
-        return lanes.lost
-    if todo:
-        _run_here(terms, todo, progress)
-    return []
+        return lanes.absent
+    return _run_here(terms, todo, progress) if todo else 0
 
 
-def _run_here(terms: Terms, todo: list[Job], progress: Callable[[int], None]) -> None:
+def _run_here(terms: Terms, todo: list[Job], progress: Callable[[int], None]) -> int:
     ran = 0
     shown_s = time.monotonic()
 
@@ -122,6 +123,7 @@ def _run_here(terms: Terms, todo: list[Job], progress: Callable[[int], None]) ->
     ) as worker:
         asyncio.run(work())
     progress(ran)
+    return worker.absent
 
 
 def _job(unit: Unit, done: set[str]) -> Job | None:

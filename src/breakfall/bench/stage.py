@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
@@ -18,24 +22,39 @@ from breakfall.faults.profile import PROFILES, Profile
 from breakfall.faults.scenario import Blockade, Openings, plan
 from breakfall.ledger.line import check_readable
 from breakfall.memory.beliefs import Memory
-from breakfall.runtime.episode import Setup, run_episode
+from breakfall.runtime.episode import Setup, broken, run_episode
 from breakfall.runtime.spec import AgentSpec
 from breakfall.runtime.toolbox import Limits, OutOfBudget
-from breakfall.vocab import Answer, Ending, EpisodeEnd, EpisodeKey, NotApplicable, Scenario, Step, Task, Verdict
+from breakfall.vocab import Ending, EpisodeEnd, EpisodeKey, NotApplicable, Scenario, Step, Task
 
 Played: TypeAlias = tuple[list[Step], EpisodeEnd] | NotApplicable
 
-_UNJUDGED = Verdict(passed=False, state_ok=False, answer_ok=False, notes=("the episode could not be judged",))
+Watch: TypeAlias = Callable[[float], None]
+"""Told when code of someone else's is overdue, on the monotonic clock; 0 when it has come back."""
+
+PATIENCE = 3
+"""An agent that is too late so often in a row is not waited for again in the same work unit."""
+
 _GRACE_S = 2.0
+
+
+def watch_nothing(due_s: float) -> None:
+    """Tell nobody."""
 
 
 class Stage:
     """Plays episodes under one profile, memory and set of limits; keeps tasks and rehearsals between them."""
 
-    def __init__(self, profile: Profile, limits: Limits, memory: Memory | None = None) -> None:
+    def __init__(
+        self, profile: Profile, limits: Limits, memory: Memory | None = None, watch: Watch = watch_nothing
+    ) -> None:
         self._profile = profile
         self._limits = limits
         self._memory = memory
+        self._watch = watch
+        self._unit: Unit | None = None
+        self._late: dict[str, int] = {}
+        """How often in a row an agent was too late in this unit."""
         self._agents: dict[str, AgentSpec] = {}
         self._tasks: dict[tuple[str, str, int | None], dict[str, Task]] = {}
         self._openings: dict[tuple[str, str, str], Openings | RunError] = {}
@@ -47,6 +66,10 @@ class Stage:
         Raises:
             UsageError: The world or the agent cannot be loaded.
         """
+        if unit is not self._unit:
+            self._unit, self._late = unit, {}
+        if self._late.get(key.agent, 0) >= PATIENCE:
+            return [], broken(key, Ending.OUT_OF_BUDGET, untried(self._limits))
         world = catalog.world(unit.source)
         agent = self._agent(key.agent)
         try:
@@ -79,17 +102,22 @@ class Stage:
     async def _play_foreign(self, setup: Setup) -> Played:
         """Play an episode with code of someone else's in it, which may do anything."""
         key = setup.key
+        began_s = time.monotonic()
+        self._watch(began_s + self._limits.wall_s + 2 * _GRACE_S)
         try:
-            with _alarm(self._limits.wall_s + _GRACE_S), _world_boundary(key.world):
+            with _at_home(), _alarm(self._limits.wall_s + _GRACE_S), _world_boundary(key.world):
                 steps, end = await run_episode(setup)
         except OutOfBudget as error:
-            return [], broken(key, Ending.OUT_OF_BUDGET, str(error))
+            steps, end = [], broken(key, Ending.OUT_OF_BUDGET, str(error))
         except RunError as error:
-            return [], broken(key, Ending.WORLD_ERROR, str(error))
+            steps, end = [], broken(key, Ending.WORLD_ERROR, str(error))
         try:
             check_readable(steps, end)
         except RunError as error:
-            return [], broken(key, Ending.AGENT_ERROR, str(error))
+            steps, end = [], broken(key, Ending.AGENT_ERROR, without_name(error, key))
+        self._watch(0.0)
+        late = end.ending is Ending.OUT_OF_BUDGET and time.monotonic() - began_s >= self._limits.wall_s
+        self._late[key.agent] = self._late.get(key.agent, 0) + 1 if late else 0
         return steps, end
 
     def _task(self, unit: Unit) -> Task:
@@ -125,9 +153,14 @@ class Stage:
         return self._drawn[1]
 
 
-def broken(key: EpisodeKey, ending: Ending, error: str) -> EpisodeEnd:
-    """Return the end of an episode of which nothing else can be told."""
-    return EpisodeEnd(episode=key.id, key=key, steps=0, ending=ending, answer=Answer(), verdict=_UNJUDGED, error=error)
+def untried(limits: Limits) -> str:
+    """Say why an episode of an agent that is always late was not played."""
+    return f"not tried: the agent did not stop within {limits.wall_s:g} s, {PATIENCE} times in a row in this task"
+
+
+def without_name(error: RunError, key: EpisodeKey) -> str:
+    """Return an error's text without the episode's name, so that equal errors of many episodes are one."""
+    return str(error).replace(f"episode {key.id}", "the episode")
 
 
 @contextmanager
@@ -142,6 +175,17 @@ def _world_boundary(world: str) -> Iterator[None]:
 
 
 @contextmanager
+def _at_home() -> Iterator[None]:
+    """Come back to the current directory afterwards, which the next episode may rely on."""
+    home = Path.cwd()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.chdir(home)
+
+
+@contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     """Break off code that computes on and on without ever awaiting; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
@@ -149,7 +193,8 @@ def _alarm(seconds: float) -> Iterator[None]:
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise OutOfBudget(f"the agent did not stop within {seconds:g} s and did not await")
+        if asyncio.current_task() is not None:  # else nothing computes, and the event loop itself would break
+            raise OutOfBudget(f"the agent did not stop within {seconds:g} s and did not await")
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)

@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import Self
 
 from breakfall.bench.matrix import Unit
-from breakfall.bench.stage import Played, Stage, broken
+from breakfall.bench.stage import Played, Stage, Watch, watch_nothing, without_name
 from breakfall.errors import RunError
 from breakfall.faults.profile import Profile
 from breakfall.ledger.segment import SegmentWriter
 from breakfall.memory.beliefs import Memory
+from breakfall.runtime.episode import broken
 from breakfall.runtime.toolbox import Limits
 from breakfall.vocab import Ending, NotApplicable
 
@@ -27,6 +28,10 @@ class Worker:
         limits: What one episode may use.
         memory: What agents with a mode know.
         go_on: Called after each stored episode; False stops the worker.
+        watch: Told when code of someone else's is overdue.
+
+    Attributes:
+        absent: How many of the stored episodes do not exist, because their scenario does not apply.
     """
 
     def __init__(
@@ -38,8 +43,10 @@ class Worker:
         limits: Limits,
         go_on: Callable[[], bool],
         memory: Memory | None = None,
+        watch: Watch = watch_nothing,
     ) -> None:
-        self._stage = Stage(profile, limits, memory)
+        self.absent = 0
+        self._stage = Stage(profile, limits, memory, watch)
         self._go_on = go_on
         self._writer = SegmentWriter(folder, name)
 
@@ -56,20 +63,25 @@ class Worker:
                 if not self._go_on():
                     return
 
+    def close(self) -> None:
+        """Let go of the segment."""
+        self._writer.close()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writer.close()
+        self.close()
 
     def _store(self, played: Played) -> None:
         if isinstance(played, NotApplicable):
             self._writer.not_applicable(played)
+            self.absent += 1
             return
         steps, end = played
         try:
             self._writer.episode(steps, end)
         except RunError as error:
-            self._writer.episode([], broken(end.key, Ending.WORLD_ERROR, str(error)))
+            self._writer.episode([], broken(end.key, Ending.WORLD_ERROR, without_name(error, end.key)))

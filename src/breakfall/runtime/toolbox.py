@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from breakfall.faults.inject import Injector
 from breakfall.recovery.classify import classify
@@ -15,7 +17,7 @@ from breakfall.recovery.policy import Policy
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.drive import adrive
 from breakfall.runtime.flow import call_flow
-from breakfall.runtime.state import TaskState, operation_of
+from breakfall.runtime.state import TaskState, borne_out, operation_of
 from breakfall.runtime.wants import Attempt, Done, Question, Reply, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import (
@@ -75,7 +77,7 @@ class EpisodeToolbox:
         limits: What the episode may use.
         place: Seed, world and task: where the randomness of recovery lives.
         shut: For the oracle alone: the tools that the scenario shuts.
-        share_results: Hand out the recorded values themselves; only for agents that are known not to change them.
+        share_results: Hand out tools and recorded values themselves; only for agents known not to change them.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class EpisodeToolbox:
         self._injector = injector
         self._clock = clock
         self._share = share_results
+        self._shown: dict[str, Tool] | None = None
         self._calls = 0
         self._state = TaskState(
             tools=environment.tools,
@@ -115,8 +118,12 @@ class EpisodeToolbox:
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools of the task, by name."""
-        return self._environment.tools
+        """The tools of the task, by name; copies, unless results are shared too."""
+        if self._share:
+            return self._environment.tools
+        if self._shown is None:
+            self._shown = {name: _shown(tool) for name, tool in self._environment.tools.items()}
+        return self._shown
 
     @property
     def last_call(self) -> str:
@@ -141,13 +148,15 @@ class EpisodeToolbox:
             arguments=arguments if self._share else _copied(arguments),
             expected=expected or f"{tool} answers",
             context=(context if self._share else _copied(context)) if context else {},
-            sources=sources or {},
+            sources=dict(sources) if sources else {},
         )
         operation = None
         known = self._environment.tools.get(tool)
         if known is not None and known.writes:
             operation, call = operation_of(call, known, self._state, again=again)
         outcome = await adrive(call_flow(call, self._state, self._clock.now(), operation=operation), self._perform)
+        if self._state.confirmed:
+            borne_out(self.steps, self._state.confirmed)
         if type(outcome) is Ok and not self._share:
             return Ok(value=_copied(outcome.value), replayed=outcome.replayed)
         return outcome
@@ -166,7 +175,8 @@ class EpisodeToolbox:
     def handoff(self, reason: str) -> Handoff:
         """Build the packet for a person from the Steps so far."""
         goal = self._assigned.instruction.en
-        return build(goal, reason, self.steps, self._environment.tools, self._state.settled)
+        packet = build(goal, reason, self.steps, self._environment.tools, self._state.settled)
+        return packet if self._share else deepcopy(packet)
 
     async def _perform(self, want: Want) -> Reply:
         if type(want) is Attempt:
@@ -233,6 +243,11 @@ class EpisodeToolbox:
 def _copied(value: Any) -> Any:
     """Copy a JSON value, so that what was recorded cannot be changed by whoever holds the copy."""
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _shown(tool: Tool) -> Tool:
+    """Copy a tool with its schemas, which all episodes of a process share."""
+    return replace(tool, parameters=_copied(tool.parameters), returns=_copied(tool.returns))
 
 
 def _finite(value: Any) -> bool:
