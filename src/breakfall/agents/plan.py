@@ -38,14 +38,14 @@ class PlanAgent(Struct, frozen=True, kw_only=True):
         except _Stopped as stopped:
             reason = str(stopped)
             handoff = toolbox.handoff(reason) if self.careful else None
-            return Answer(text=f"The task could not be finished: {reason}", handoff=handoff)
-        return Answer(text=_worded(facts), facts=facts, sources=sources)
+            return Answer(text=f"The task could not be finished: {reason}", steered=run.steered, handoff=handoff)
+        return Answer(text=_worded(facts), facts=facts, sources=sources, steered=run.steered)
 
 
 class _Run:
     """One run of one plan."""
 
-    __slots__ = ("calls", "careful", "rereads", "resolver", "task", "toolbox", "turn")
+    __slots__ = ("calls", "careful", "rereads", "resolver", "steered", "task", "toolbox", "turn")
 
     def __init__(self, task: Task, toolbox: Toolbox, *, careful: bool) -> None:
         self.task = task
@@ -53,6 +53,7 @@ class _Run:
         self.careful = careful
         self.resolver = Resolver(task.facts)
         self.calls: dict[str, PlanStep] = {}
+        self.steered: dict[str, Any] = {}
         self.rereads = 0
         self.turn = 0
 
@@ -65,10 +66,13 @@ class _Run:
     async def step(self, step: PlanStep) -> None:
         """Make one step of the plan, or pass it over when its conditions do not hold."""
         while True:
+            read: dict[str, Any] = {}
             try:
-                if not all(self.resolver.holds(condition) for condition in step.when):
+                if not all(self.resolver.holds(condition, read) for condition in step.when):
+                    self.steered |= read
                     return
                 arguments, sources = self.resolver.arguments(step.arguments)
+                self.steered |= read
                 break
             except Unbound as error:
                 await self.read_again(error)

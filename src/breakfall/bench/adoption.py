@@ -1,7 +1,8 @@
-"""Silent adoption: whether a value that a silent fault made false reached a later argument or the final answer.
+"""Silent adoption: whether a value that a silent fault made false reached a later argument, a decision or the answer.
 
-Where the agent says where its values come from (`Step.sources`, `Answer.sources`), the false value is followed as a
-taint. Where it says nothing, values are compared, and only a false value that was nowhere to be had truthfully counts.
+Where the agent says where its values come from (`Step.sources`, `Answer.sources`) and what it decided by
+(`Answer.steered`), the false value is followed as a taint. Where it says nothing, values are compared, and only a false
+value that was nowhere to be had truthfully counts.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def adopted(
         return believed
     if not injection.corruptions:
         return False
-    if end.answer.sources or any(later.sources for later in steps):
+    if end.answer.sources or end.answer.steered or any(later.sources for later in steps):
         return _followed(step, injection.corruptions, end, steps)
     return _compared(step, injection.corruptions, end, steps, task)
 
@@ -99,6 +100,10 @@ def _sourced(step: Step, end: EpisodeEnd, steps: Sequence[Step]) -> Iterator[_Us
         if not later.purpose:
             yield from _from_call(step.call, later.arguments, later.sources)
     yield from _from_call(step.call, end.answer.facts, end.answer.sources)
+    for source, value in end.answer.steered.items():
+        name, _, pointer = source.partition("#")
+        if name == step.call:
+            yield _Use(value, pointer)
 
 
 def _from_call(call: str, values: Mapping[str, Any], sources: Mapping[str, str]) -> Iterator[_Use]:
@@ -122,7 +127,8 @@ def _at(values: Mapping[str, Any], place: str) -> Any:
 def _reached(step: Step, use: _Use, corruption: Corruption) -> bool | None:
     """Whether a value taken from the shown answer holds what the corruption made false."""
     if step.path_of is not None:  # its pointers are of the original's form, so only the value can tell
-        return None if corruption.removed else bool(_found(use.value, set(_leaves(corruption.shown))))
+        false = set(_leaves(corruption.shown))
+        return None if corruption.removed or not false else bool(_found(use.value, false))
     if not corruption.removed:
         return pointers.overlap(use.source, corruption.pointer)
     if _within(corruption.pointer, use.source):

@@ -54,19 +54,27 @@ class Resolver:
         sources: dict[str, str] = {}
         return {name: self._value(value, name, sources) for name, value in bound.items()}, sources
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: Condition, read: dict[str, Any] | None = None) -> bool:
         """Whether a condition holds; one that names a step that was passed over does not.
+
+        Args:
+            condition: The condition.
+            read: Takes in the found values that decided it, by where they came from.
 
         Raises:
             Unbound: A field that the condition compares is missing from a result.
         """
+        left_sources: dict[str, str] = {}
+        right_sources: dict[str, str] = {}
         try:
-            left = self._value(condition.left, "", {})
-            right = self._value(condition.right, "", {})
+            left = self._value(condition.left, "", left_sources)
+            right = self._value(condition.right, "", right_sources)
         except Unbound as error:
             if error.step is not None and error.step not in self.results:
                 return False
             raise
+        if read is not None:
+            read |= dict.fromkeys(left_sources.values(), left) | dict.fromkeys(right_sources.values(), right)
         return _COMPARE[condition.is_](left, right)
 
     def _value(self, value: Any, where: str, sources: dict[str, str]) -> Any:

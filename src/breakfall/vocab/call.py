@@ -131,4 +131,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     """What the answer states, by the names that the task asks for."""
     sources: dict[str, str] = {}
     """Where the facts came from: name -> "<call id>#<JSON Pointer>"."""
+    steered: dict[str, Any] = {}
+    """What decisions were made by: "<call id>#<JSON Pointer>" -> the value that was read there."""
     handoff: Handoff | None = None

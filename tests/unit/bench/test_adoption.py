@@ -46,6 +46,33 @@ def test_taint_reaches_the_answer() -> None:
     assert tale.met(answer=answer).adopted is True
 
 
+@pytest.mark.parametrize(
+    ("steered", "adopted"),
+    [
+        ({"c1#/customer_id": "C99"}, True),
+        ({"c1#": SHOWN}, True),
+        ({"c1#/name": "Ada"}, False),
+        ({"c7#/customer_id": "C99"}, False),
+    ],
+)
+def test_taint_reaches_a_decision(steered: dict[str, object], adopted: bool) -> None:
+    """A false value that a decision was made by is adopted, though it was passed on to nobody."""
+    tale = Tale()
+    tale.lie("get_order", ORDER, SHOWN, FALSE_ID, call="c1")
+    assert tale.met(answer=Answer(text="Nothing to do.", steered=steered)).adopted is adopted
+
+
+@pytest.mark.parametrize(
+    ("shown", "read", "adopted"), [("C99", "C99", True), ("C99", "C17", False), (True, True, None)]
+)
+def test_decisions_by_another_path_are_compared(shown: object, read: object, adopted: bool | None) -> None:
+    """A value of another path that a decision was made by is compared, where it has anything to compare."""
+    tale = Tale()
+    false = Corruption(pointer="/x", true=None, shown=shown)
+    tale.lie("order_by_mail", ORDER, SHOWN, false, call="c1", path_of="get_order")
+    assert tale.met(answer=Answer(steered={"c1#/y": read})).adopted is adopted
+
+
 def test_another_answer_to_the_same_call_is_what_the_agent_got() -> None:
     """A false answer that the runtime replaced by a later attempt of the same call was never handed on."""
     tale = Tale()

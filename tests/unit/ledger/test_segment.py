@@ -51,7 +51,7 @@ def test_the_format_is_pinned(tmp_path, episode):
         '"injection":{"kind":"timeout","source":"noise","nth":0,"executed":false}}',
         '{"line":"end","episode":"store/native/S1/cancel-1/0/rules","key":{"world":"store","condition":"native",'
         '"agent":"rules","scenario":"S1","task":"cancel-1","seed":0},"steps":1,"ending":"answered",'
-        '"answer":{"text":"done\\nreally","facts":{},"sources":{},"handoff":null},'
+        '"answer":{"text":"done\\nreally","facts":{},"sources":{},"steered":{},"handoff":null},'
         '"verdict":{"passed":true,"state_ok":true,"answer_ok":true}}',
     ]
 

@@ -62,6 +62,14 @@ def test_conditions(condition: Condition, holds: bool) -> None:
     assert resolver().holds(condition) is holds
 
 
+def test_conditions_tell_what_they_read() -> None:
+    """A condition that was decided names the found values that decided it; one that could not be decided names none."""
+    read: dict[str, object] = {}
+    resolver().holds(Condition(left=Found("orders", "/orders/[id={which}]/sum"), is_="<", right=Given("email")), read)
+    resolver().holds(Condition(left=Found("orders", "/orders/0/id"), is_="==", right=Found("skipped", "/x")), read)
+    assert read == {"c1#/orders/1/sum": 7}
+
+
 def test_a_missing_field_is_not_a_false_condition() -> None:
     """A field that is missing from a result is reported, so that a careful agent can read again."""
     with pytest.raises(Unbound):
