@@ -27,6 +27,12 @@ WORLDS: dict[str, str] = {
 }
 """Where each built-in world lives; third parties register a class in the entry point group `breakfall.worlds`."""
 
+WORLDS_OF_FILES: dict[str, str] = {
+    "retail-3i": "breakfall.worlds.threei:retail",
+    "airline-3i": "breakfall.worlds.threei:airline",
+}
+"""Worlds made from files of one's own, named as ``NAME=PATH``."""
+
 # The built-in agents live here and not in agents/: agents and runtime may not import each other.
 AGENTS: dict[str, AgentSpec] = {
     "give-up": AgentSpec(name="give-up", make=lambda: PlanAgent(careful=False), policy=GIVE_UP, built_in=True),
@@ -46,17 +52,20 @@ _HELP = "breakfall bench --help"
 def world(name: str) -> World:
     """Load a world, once per process: a built-in one, one that a package registered, or `package.module:object`.
 
+    ``NAME=PATH`` hands the path to the class or function that makes the world, such as the folder of its tasks.
+
     Raises:
         UsageError: There is no such world, or it cannot be loaded; the message says what to install.
     """
     what = f"world {name!r}"
-    where = WORLDS.get(name, name)
+    maker, equals, path = name.partition("=")
+    where = {**WORLDS, **WORLDS_OF_FILES}.get(maker, maker)
     if ":" not in where:
         others = _entry_points(_WORLD_GROUP)
-        if name not in others:
-            raise unknown_name("world", name, {*WORLDS, *others}, _HELP)
-        where = others[name].value
-    found: World = _made(_import(where, what), what)
+        if maker not in others:
+            raise unknown_name("world", maker, {*WORLDS, *WORLDS_OF_FILES, *others}, _HELP)
+        where = others[maker].value
+    found: World = _made(_import(where, what), what, *((path,) if equals else ()))
     return found
 
 
@@ -107,7 +116,8 @@ def profile(name: str) -> Profile:
 
 def source_file(name: str) -> Path | None:
     """Return the file of an agent or world of someone else's that `agent` or `world` loaded; None for built-in ones."""
-    if name in AGENTS or name in WORLDS:
+    name = name.partition("=")[0]
+    if name in AGENTS or name in WORLDS or name in WORLDS_OF_FILES:
         return None
     others = {**_entry_points(_WORLD_GROUP), **_entry_points(_AGENT_GROUP)}
     where = others[name].value if name in others else name
@@ -141,12 +151,12 @@ def _import(where: str, what: str) -> Any:
     return found
 
 
-def _made(make: Any, what: str) -> Any:
-    """Make the object that a class or function without arguments stands for."""
+def _made(make: Any, what: str, *given: str) -> Any:
+    """Make the object that a class or function stands for, which takes nothing but what is given."""
     if not callable(make):
         raise UsageError(f"{what} is a {type(make).__name__}, must be an object with `run`, a class or a function")
     try:
-        return make()
+        return make(*given)
     except BreakfallError:
         raise
     except Exception as error:  # whatever a foreign constructor raises
