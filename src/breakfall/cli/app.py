@@ -16,6 +16,7 @@ from breakfall.cli.memory import memory
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
 from breakfall.cli.study import study
+from breakfall.cli.watch import watch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command()(bench)
 app.command()(show)
 app.command()(repro)
+app.command()(watch)
 app.add_typer(journal, name="journal")
 ledger.command()(verify)
 ledger.command()(prune)

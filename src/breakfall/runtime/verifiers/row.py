@@ -77,13 +77,15 @@ def postgres_row(
     """
     try:
         import psycopg
+        from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
     except ImportError:
         raise UsageError("looking into PostgreSQL needs psycopg: pip install 'breakfall[postgres]'") from None
     statement = _NAMED.sub(_psycopg_form, query.replace("%", "%%"))
-    options = f"-c default_transaction_read_only=on -c statement_timeout={int(timeout_s * 1000)}"
+    careful = f"-c default_transaction_read_only=on -c statement_timeout={int(timeout_s * 1000)}"
 
     def run(values: dict[str, Any]) -> Rows:
+        options = f"{conninfo_to_dict(url).get('options', '')} {careful}"
         with (
             psycopg.connect(url, options=options, connect_timeout=max(2, int(timeout_s))) as connection,
             connection.cursor(row_factory=dict_row) as cursor,
