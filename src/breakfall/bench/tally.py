@@ -13,6 +13,7 @@ from msgspec import Struct
 from breakfall.bench.met import FaultMet
 from breakfall.bench.metrics import BY_NAME, METRICS, Value, applies, measure, over_seeds, share, unscored
 from breakfall.bench.score import EpisodeScore
+from breakfall.bench.stopping import Flaw
 from breakfall.vocab import Ending, FaultKind, NotApplicable, Response, Scenario
 
 
@@ -30,6 +31,10 @@ class Cell(Struct, frozen=True, kw_only=True):
     not_applicable: int
     """Episodes that do not exist, because the scenario cannot be built for the task."""
     endings: dict[str, int]
+    handed_over: int = 0
+    """Conclusive episodes that ended with a person being asked to take over."""
+    stop_flaws: dict[str, int] = {}
+    """Under S3: why the conclusive episodes that did not stop correctly did not, each by the first `Flaw` found."""
     metrics: dict[str, Value]
 
 
@@ -99,6 +104,8 @@ def cells(scores: Sequence[EpisodeScore], missing: Sequence[NotApplicable]) -> l
 def _cell(place: _Place, scores: Sequence[EpisodeScore], absent: int) -> Cell:
     world, condition, agent, scenario = place
     endings = Counter(score.ending for score in scores)
+    conclusive = [score for score in scores if score.conclusive]
+    flaws = Counter(score.stop_flaw.flaw for score in conclusive if score.stop_flaw is not None)
     metrics = {
         metric.name: measure(metric, scores) if applies(metric.name, scenario) else unscored(f"not under {scenario}")
         for metric in METRICS
@@ -109,9 +116,11 @@ def _cell(place: _Place, scores: Sequence[EpisodeScore], absent: int) -> Cell:
         agent=agent,
         scenario=scenario,
         episodes=len(scores),
-        inconclusive=sum(not score.conclusive for score in scores),
+        inconclusive=len(scores) - len(conclusive),
         not_applicable=absent,
         endings={ending.value: endings[ending] for ending in Ending if endings[ending]},
+        handed_over=sum(score.handed_over for score in conclusive),
+        stop_flaws={flaw.value: flaws[flaw] for flaw in Flaw if flaws[flaw]},
         metrics=metrics | over_seeds(scores),
     )
 

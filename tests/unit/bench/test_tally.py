@@ -1,12 +1,13 @@
 """Cells, breakdowns, comparisons and findings of a told run."""
 
 import pytest
+from tests.unit.bench.tale import ORDER, Tale, over
 from tests.unit.bench.told import missing, run, scores
 
 from breakfall.bench.compare import compare
 from breakfall.bench.metrics import METRICS
 from breakfall.bench.report import encode
-from breakfall.bench.tally import Cell, cells, confusion, strategies
+from breakfall.bench.tally import Cell, by_tool, cells, confusion, strategies
 from breakfall.vocab import Response, Scenario
 
 
@@ -72,6 +73,27 @@ def test_confusion_counts_every_fault_once() -> None:
         assert all(list(row.first) == [response.value for response in Response] for row in rows)
 
 
+def test_what_cannot_be_judged_is_in_no_confusion() -> None:
+    """A retry before anybody could know that the path is shut is no mistake: the strategies count it, the matrix not."""
+    tale = Tale(Scenario.S3)
+    for _ in range(3):
+        tale.blocked("get_refunds", ORDER, call="c1")
+    score = tale.score(answer=over())
+    assert [(row.name, row.faults, row.first["retry"], row.first["stop"]) for row in confusion([score])] == [
+        ("stop", 1, 0, 1)
+    ]
+    assert [(row.faults, row.first["retry"], row.first["stop"]) for row in strategies([score])] == [(3, 2, 1)]
+    (row,) = by_tool([score])
+    assert (row.right_first.value, row.right_first.n) == (1.0, 1)
+
+
+def test_stops_are_counted_by_their_flaw() -> None:
+    """A cell says how many of its conclusive episodes were handed over, and what was wrong with the stops."""
+    assert (_cell("steady", Scenario.S3).handed_over, _cell("steady", Scenario.S3).stop_flaws) == (6, {})
+    assert (_cell("hasty", Scenario.S3).handed_over, _cell("hasty", Scenario.S3).stop_flaws) == (0, {"no_handover": 6})
+    assert _cell("hasty", Scenario.S2).stop_flaws == {}
+
+
 def test_comparison_is_paired_by_task_and_seed() -> None:
     """Only pairs in which both are conclusive are compared, and the difference is theirs."""
     told = [score for score in scores() if not (score.key.agent == "hasty" and score.key.task == "t3")]
@@ -120,6 +142,8 @@ def test_findings_speak_both_languages() -> None:
     assert "steady 100.0\N{NO-BREAK SPACE}% → 100.0\N{NO-BREAK SPACE}%" in findings["pass_by_scenario"].en
     assert findings["duplicate_effects"].en.endswith("steady 0, hasty 6.")
     assert findings["duplicate_effects"].ko.endswith("steady 0, hasty 6.")
+    assert findings["never_handed_over"].en.endswith("can be correct: hasty.")
+    assert findings["never_handed_over"].ko.endswith("에이전트: hasty.")
     assert "6 are inconclusive" in findings["inconclusive"].en
     assert "2 more do not exist" in findings["inconclusive"].en
 
