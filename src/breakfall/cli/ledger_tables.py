@@ -225,11 +225,11 @@ def _chain(row: Chain) -> str:
 
 def drift(console: Console, rows: Sequence[Part]) -> None:
     """Print certainty over the length of tasks."""
-    columns = ("part of the task", "#steps", "#none", "#low", "#high", "#missing", "#uncertain %", "#errors")
+    columns = ("part of the task", "#steps", "#none", "#low", "#high", "#missing", "#uncertain %")
     size = 100 / len(rows) if rows else 0
     cells = (
         (f"{row.part * size:.0f} to {(row.part + 1) * size:.0f} %", row.steps, row.none, row.low, row.high, row.missing,
-         "" if row.uncertain is None else f"{100 * row.uncertain:.1f}", row.errors)
+         "" if row.uncertain is None else f"{100 * row.uncertain:.1f}")
         for row in rows
     )  # fmt: skip
     table(console, "What the model said of its certainty, over the length of its tasks", columns, cells)

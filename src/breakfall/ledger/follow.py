@@ -157,6 +157,7 @@ class _Follower:
             self._resolve(batch.names())
             (highest,) = db.rows("SELECT COALESCE(MAX(id), 0) FROM bf_steps")[0]
             db.many(_STEP, list(batch.step_rows(self._ids, highest + 1)))
+            db.many(_COUNT, list(batch.count_rows(self._ids)))
             db.many(_RUN, list(batch.run_rows(self._ids)))
             db.many(_EPISODE, list(batch.episode_rows(self._ids)))
         db.rows(
@@ -266,6 +267,14 @@ _TWICE = """
     WHERE name.name IN ({marks})
 """
 _STEP = f"INSERT INTO bf_steps ({', '.join(STEP_COLUMNS)}) VALUES ({', '.join('?' * len(STEP_COLUMNS))})"  # noqa: S608
+_SUMS = (
+    "steps", "errors", "warnings", "unverified", "incomplete", "failed", "counted", "tokens", "tokens_cached", "usd",
+)  # fmt: skip
+_COUNT = f"""
+    INSERT INTO bf_counts VALUES ({", ".join("?" * (5 + len(_SUMS)))})
+    ON CONFLICT (hour, tool, intent, agent, version) DO UPDATE SET
+        {", ".join(f"{name} = bf_counts.{name} + excluded.{name}" for name in _SUMS)}
+"""  # noqa: S608 - fixed texts
 _RUN = """
     INSERT INTO bf_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
         begun_s = CASE WHEN bf_runs.begun_s < excluded.begun_s THEN bf_runs.begun_s

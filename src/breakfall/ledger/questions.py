@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from breakfall.errors import UsageError
 from breakfall.ledger.store import Ledger
@@ -137,12 +137,16 @@ class Count(Struct, frozen=True, kw_only=True):
         return wilson(self.warnings, self.steps)
 
 
-_KEYS = {By.VERSION: "s.agent AS a, s.version AS b", By.HOUR: "s.hour AS a, 0 AS b"}
+_KEYS = {By.VERSION: ("s.agent", "s.version"), By.HOUR: ("s.hour", "0")}
+_SUMS = ("steps", "errors", "warnings", "unverified", "incomplete", "failed")
+_EACH_STEP = """(
+    SELECT s.*, 1 AS steps, CASE WHEN s.severity = 'error' THEN 1 ELSE 0 END AS errors,
+        CASE WHEN s.severity = 'warning' THEN 1 ELSE 0 END AS warnings, CASE WHEN s.outcome <> 'ok' THEN 1 ELSE 0 END
+        AS failed, CASE WHEN s.tokens IS NULL THEN 0 ELSE 1 END AS counted
+    FROM bf_steps s {where}
+)"""
 _COUNTED = """
-    SELECT {key}, COUNT(*) AS steps, SUM(CASE WHEN s.severity = 'error' THEN 1 ELSE 0 END) AS errors,
-        SUM(CASE WHEN s.severity = 'warning' THEN 1 ELSE 0 END) AS warnings, SUM(s.unverified) AS unverified,
-        SUM(s.incomplete) AS incomplete, SUM(CASE WHEN s.outcome <> 'ok' THEN 1 ELSE 0 END) AS failed
-    FROM bf_steps s {where} GROUP BY 1, 2
+    SELECT {first} AS a, {second} AS b, {sums} FROM {source} s {where} GROUP BY 1, 2
 """
 _BY_HOUR = """
     SELECT a * 3600, '', steps, errors, warnings, unverified, incomplete, failed FROM ({counted}) counted
@@ -155,14 +159,39 @@ _BY_NAME = """
 """
 
 
+def summed(which: Filter, *more: str) -> tuple[str, str, dict[str, Any]]:
+    """Return where sums are taken from, the WHERE clause, and its values: whole hours are summed already.
+
+    Args:
+        which: Which steps count.
+        more: Further conditions on ``s``.
+    """
+    whole = which.run is None and all(time_s is None or time_s % 3600 == 0 for time_s in (which.since_s, which.until_s))
+    if not whole:
+        where, values = which.where()
+        conditions = f"WHERE {' AND '.join(more)}" if more else ""
+        return _EACH_STEP.format(where=where), conditions, values
+    clauses, values = replace(which, since_s=None, until_s=None).clauses()
+    for name, time_s, compare in (("since", which.since_s, ">="), ("until", which.until_s, "<")):
+        if time_s is not None:
+            clauses.append(f"s.hour {compare} :{name}")
+            values[name] = int(time_s // 3600)
+    if which.since_s is not None or which.until_s is not None:
+        clauses.append("s.hour >= 0")
+    both = [*more, *clauses]
+    return "bf_counts", f"WHERE {' AND '.join(both)}" if both else "", values
+
+
 def counts(ledger: Ledger, by: By, which: Filter, *, limit: int = LIMIT) -> list[Count]:
     """Count steps, errors and warnings, the gravest first; hours in their order.
 
     An agent version is shown as ``agent version``.
     """
-    where, values = which.where(*(["s.hour IS NOT NULL"] if by is By.HOUR else []))
-    key = _KEYS.get(by, f"s.{by.value} AS a, s.{by.value} AS b")
-    query = (_BY_HOUR if by is By.HOUR else _BY_NAME).format(counted=_COUNTED.format(key=key, where=where))
+    source, where, values = summed(which, *(["s.hour >= 0"] if by is By.HOUR else []))
+    first, second = _KEYS.get(by, (f"s.{by.value}", f"s.{by.value}"))
+    sums = ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in _SUMS)
+    counted = _COUNTED.format(first=first, second=second, sums=sums, source=source, where=where)
+    query = (_BY_HOUR if by is By.HOUR else _BY_NAME).format(counted=counted)
     found = []
     for name, version, *numbers in ledger.db.rows(query, values | {"limit": limit}):
         shown = f"{name} {version}".strip() if by is By.VERSION else str(name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
-from breakfall.ledger.questions import LIMIT, STEP_LINES, Filter, StepLine, struct
+from breakfall.ledger.questions import LIMIT, STEP_LINES, Filter, StepLine, struct, summed
 from breakfall.ledger.store import Ledger
 
 TIMES_MEDIAN = 3.0
@@ -42,12 +44,12 @@ class Outlier(Struct, frozen=True, kw_only=True):
 
 
 _SPENT = """
-    SELECT s.intent, COUNT(*) AS steps, COUNT(s.tokens) AS counted, CAST(SUM(s.tokens) AS BIGINT) AS tokens,
-        CAST(SUM(s.tokens_cached) AS BIGINT) AS cached, SUM(s.usd) AS usd, MAX(s.tokens) AS highest
-    FROM bf_steps s {where} GROUP BY s.intent HAVING COUNT(s.tokens) > 0 ORDER BY tokens DESC, s.intent LIMIT :limit
+    SELECT s.intent, CAST(SUM(s.steps) AS BIGINT) AS steps, CAST(SUM(s.counted) AS BIGINT) AS counted,
+        CAST(SUM(s.tokens) AS BIGINT) AS tokens, CAST(SUM(s.tokens_cached) AS BIGINT) AS cached, SUM(s.usd) AS usd
+    FROM {source} s {where} GROUP BY s.intent HAVING SUM(s.counted) > 0 ORDER BY 4 DESC, s.intent LIMIT :limit
 """
-_NTH = "SELECT s.tokens FROM bf_steps s {where} ORDER BY s.tokens LIMIT 1 OFFSET :nth"
-_ABOVE = "SELECT COUNT(*) FROM bf_steps s {where} AND s.tokens >= :above"
+_NTH = "SELECT s.tokens FROM bf_steps s {where} ORDER BY s.tokens {way} LIMIT 1 OFFSET :nth"
+_ABOVE = "SELECT COUNT(*) FROM bf_steps s {where}"
 
 
 def spending(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limit: int = LIMIT) -> list[Spending]:
@@ -59,13 +61,12 @@ def spending(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limi
         times: How many times the median makes an outlier.
         limit: At most so many intents.
     """
-    where, values = which.where()
     found = []
-    rows = ledger.db.rows(_SPENT.format(where=where), values | {"limit": limit})
+    rows = _by_intent(ledger, which, limit)
     names = ledger.names({row[0] for row in rows})
-    for intent, steps, counted, tokens, cached, usd, highest in rows:
-        median, p95 = (_nth(ledger, which, intent, _rank(counted, share)) for share in (0.5, 0.95))
-        above = _count_above(ledger, which, intent, median * times) if counted >= _FEW and median else 0
+    for intent, steps, counted, tokens, cached, usd in rows:
+        median, p95, highest = (_nth(ledger, which, intent, counted, share) for share in (0.5, 0.95, 1.0))
+        far = counted >= _FEW and median
         found.append(
             Spending(
                 intent=names[intent],
@@ -78,7 +79,7 @@ def spending(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limi
                 p95=p95,
                 highest=highest,
                 ratio=round(highest / median, 2) if median else 0.0,
-                outliers=above,
+                outliers=_count_above(ledger, which, intent, median * times) if far else 0,
             )
         )
     return found
@@ -93,10 +94,9 @@ def outliers(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limi
         times: How many times the median makes an outlier.
         limit: At most so many steps, and so many intents.
     """
-    where, values = which.where()
     found: list[Outlier] = []
-    for intent, _, counted, *_ in ledger.db.rows(_SPENT.format(where=where), values | {"limit": limit}):
-        median = _nth(ledger, which, intent, _rank(counted, 0.5))
+    for intent, _, counted, *_ in _by_intent(ledger, which, limit):
+        median = _nth(ledger, which, intent, counted, 0.5)
         if counted < _FEW or not median:
             continue
         clauses, more = which.where("s.intent = :intent_id", "s.tokens >= :above")
@@ -107,16 +107,19 @@ def outliers(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limi
     return sorted(found, key=lambda one: (-one.ratio, one.step.id))[:limit]
 
 
-def _rank(count: int, share: float) -> int:
-    """Return the place, from 0, of the value that `share` of `count` sorted values do not exceed (nearest rank)."""
-    return max(0, min(count - 1, -int(-count * share // 1) - 1))
+def _by_intent(ledger: Ledger, which: Filter, limit: int) -> list[tuple[Any, ...]]:
+    source, where, values = summed(which)
+    return ledger.db.rows(_SPENT.format(source=source, where=where), values | {"limit": limit})
 
 
-def _nth(ledger: Ledger, which: Filter, intent: int, nth: int) -> int:
+def _nth(ledger: Ledger, which: Filter, intent: int, count: int, share: float) -> int:
+    """Return the tokens that `share` of the steps of an intent do not exceed (nearest rank)."""
+    rank = max(0, min(count - 1, -int(-count * share // 1) - 1))
     where, values = which.where("s.intent = :intent_id", "s.tokens IS NOT NULL")
-    return int(ledger.db.rows(_NTH.format(where=where), values | {"intent_id": intent, "nth": nth})[0][0])
+    way, nth = ("", rank) if rank < count / 2 else ("DESC", count - 1 - rank)
+    return int(ledger.db.rows(_NTH.format(where=where, way=way), values | {"intent_id": intent, "nth": nth})[0][0])
 
 
 def _count_above(ledger: Ledger, which: Filter, intent: int, above: float) -> int:
-    where, values = which.where("s.intent = :intent_id")
+    where, values = which.where("s.intent = :intent_id", "s.tokens >= :above")
     return int(ledger.db.rows(_ABOVE.format(where=where), values | {"intent_id": intent, "above": above})[0][0])

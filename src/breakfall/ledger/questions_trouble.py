@@ -91,7 +91,6 @@ class Part(Struct, frozen=True, kw_only=True):
     low: int
     high: int
     missing: int
-    errors: int
 
     @property
     def uncertain(self) -> float | None:
@@ -102,7 +101,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
 _DRIFT = """
     SELECT CASE WHEN s.n * :parts / e.steps < :parts THEN s.n * :parts / e.steps ELSE :parts - 1 END AS part,
-        s.uncertainty, COUNT(*), SUM(CASE WHEN s.severity = 'error' THEN 1 ELSE 0 END)
+        s.uncertainty, COUNT(*)
     FROM bf_steps s JOIN bf_episodes e ON e.id = s.episode {where} GROUP BY 1, 2
 """
 
@@ -117,10 +116,8 @@ def drift(ledger: Ledger, which: Filter, *, parts: int = PARTS) -> list[Part]:
     """
     where, values = which.where("e.steps > 0")
     found: dict[int, dict[str, int]] = {}
-    errors: dict[int, int] = {}
-    for part, said, steps, bad in ledger.db.rows(_DRIFT.format(where=where), values | {"parts": parts}):
+    for part, said, steps in ledger.db.rows(_DRIFT.format(where=where), values | {"parts": parts}):
         found.setdefault(int(part), {})[said] = int(steps)
-        errors[int(part)] = errors.get(int(part), 0) + int(bad)
     return [
         Part(
             part=part,
@@ -129,7 +126,6 @@ def drift(ledger: Ledger, which: Filter, *, parts: int = PARTS) -> list[Part]:
             low=counts.get("low", 0),
             high=counts.get("high", 0),
             missing=counts.get("missing", 0),
-            errors=errors[part],
         )
         for part, counts in sorted(found.items())
     ]

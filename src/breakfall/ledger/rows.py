@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from breakfall.ledger.severity import Severity, rule
 from breakfall.vocab import EpisodeEnd, Ok, Step, VerificationStatus
@@ -53,62 +54,87 @@ class EpisodeRow(Struct):
     place: Place | None = None
 
 
+class CountRow(Struct):
+    """What a batch adds to the sums of an hour, tool, intent, agent and version."""
+
+    steps: int = 0
+    errors: int = 0
+    warnings: int = 0
+    unverified: int = 0
+    incomplete: int = 0
+    failed: int = 0
+    counted: int = 0
+    """Steps whose tokens are known."""
+    tokens: int = 0
+    tokens_cached: int = 0
+    usd: float = 0.0
+
+
+CountKey = tuple[int, str, str, str, str]
+"""Hour, tool, intent, agent, version."""
+
+
 class Batch:
     """Some lines, as the rows that they add; names still stand as texts.
 
     Attributes:
         steps: The rows of steps, in the order of `schema.STEP_COLUMNS` without the id.
+        counts: What is added to each sum.
         runs: What is added to each run.
         episodes: What is added to each episode.
     """
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, ...]] = []
+        self.counts: dict[CountKey, CountRow] = {}
         self.runs: dict[str, RunRow] = {}
         self.episodes: dict[str, EpisodeRow] = {}
 
     def step(self, step: Step, place: Place, agent: str = "") -> None:
         """Add a step; `agent` is whose it is where it does not say."""
-        agent = named(step.agent or agent)
-        run_name, episode = named(step.run or step.episode), named(step.episode)
-        ruling = rule(step).severity
-        unverified = ruling is Severity.WARNING and step.verification.status is VerificationStatus.NOT_DONE
-        cost = step.cost
-        tokens = None if cost is None else cost.tokens_in + cost.tokens_out
-        fault = step.injection.kind.value if step.injection is not None and not step.injection.suppressed else None
-        incomplete = bool(step.incomplete)
-        self.steps.append(
-            (
-                run_name, episode, step.n, named(step.call), named(step.tool), named(step.intent), agent,
-                named(step.agent_version), step.unix_s,
-                None if step.unix_s is None else math.floor(step.unix_s / _HOUR_S), step.at_s, step.took_s,
-                step.attempt, step.purpose, step.strategy and step.strategy.value, _retried(step),
-                step.effect and step.effect.value, *_outcome(step), ruling.value, step.verification.status.value,
-                step.uncertainty_signal.value, int(unverified), int(incomplete), *_cost(step), tokens,
-                None if cost is None else cost.usd, fault,
-                place.segment, place.seq, place.position, place.length,
-            )
-        )  # fmt: skip
-        run = self.runs.get(run_name)
+        seen = _Seen(step, agent)
+        self.steps.append((*seen.row(), place.segment, place.seq, place.position, place.length))
+        self._count(seen)
+        self._add_to_run(seen)
+        row = self.episodes.get(seen.episode)
+        if row is None:
+            row = self.episodes[seen.episode] = EpisodeRow(seen.run)
+        row.steps += 1
+        row.faults += seen.fault is not None
+
+    def _count(self, seen: _Seen) -> None:
+        key = (-1 if seen.hour is None else seen.hour, seen.tool, seen.intent, seen.agent, seen.version)
+        count = self.counts.get(key)
+        if count is None:
+            count = self.counts[key] = CountRow()
+        count.steps += 1
+        count.errors += seen.error
+        count.warnings += seen.warning
+        count.unverified += seen.unverified
+        count.incomplete += seen.incomplete
+        count.failed += seen.failed
+        if seen.cost is not None:
+            count.counted += 1
+            count.tokens += seen.tokens or 0
+            count.tokens_cached += seen.cost.tokens_cached
+            count.usd += seen.cost.usd
+
+    def _add_to_run(self, seen: _Seen) -> None:
+        run, step = self.runs.get(seen.run), seen.step
         if run is None:
-            run = self.runs[run_name] = RunRow(agent, named(step.agent_version))
+            run = self.runs[seen.run] = RunRow(seen.agent, seen.version)
         run.steps += 1
-        run.errors += ruling is Severity.ERROR
-        run.warnings += ruling is Severity.WARNING
-        run.unverified += unverified
-        run.incomplete += incomplete
-        run.tokens += tokens or 0
-        run.usd += 0.0 if cost is None else cost.usd
+        run.errors += seen.error
+        run.warnings += seen.warning
+        run.unverified += seen.unverified
+        run.incomplete += seen.incomplete
+        run.tokens += seen.tokens or 0
+        run.usd += 0.0 if seen.cost is None else seen.cost.usd
         run.seconds += step.took_s
         if step.unix_s is not None:
             ended_s = step.unix_s + step.took_s
             run.begun_s = step.unix_s if run.begun_s is None else min(run.begun_s, step.unix_s)
             run.ended_s = ended_s if run.ended_s is None else max(run.ended_s, ended_s)
-        row = self.episodes.get(episode)
-        if row is None:
-            row = self.episodes[episode] = EpisodeRow(run_name)
-        row.steps += 1
-        row.faults += fault is not None
 
     def end(self, end: EpisodeEnd, place: Place) -> None:
         """Add the end of an episode; `place` is that of the whole episode, where it is stored at once."""
@@ -135,6 +161,11 @@ class Batch:
                 number, ids[run], ids[episode], n, call, ids[tool], ids[intent], ids[agent], ids[version], *rest,
             )  # fmt: skip
 
+    def count_rows(self, ids: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
+        """Yield what is added to sums, in the order of the table's columns."""
+        for (hour, *names), count in sorted(self.counts.items()):
+            yield (hour, *(ids[name] for name in names), *astuple(count))
+
     def run_rows(self, ids: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
         """Yield what is added to runs, in the order of the table's columns."""
         for name, run in self.runs.items():
@@ -159,6 +190,43 @@ class Batch:
 _AGAIN = frozenset({"retry", "switch"})
 
 
+class _Seen:
+    """A step as the index sees it."""
+
+    __slots__ = (
+        "agent", "cost", "episode", "error", "failed", "fault", "hour", "incomplete", "intent", "ruling", "run", "step",
+        "tokens", "tool", "unverified", "version", "warning",
+    )  # fmt: skip
+
+    def __init__(self, step: Step, agent: str) -> None:
+        self.step = step
+        self.run, self.episode = named(step.run or step.episode), named(step.episode)
+        self.tool, self.intent = named(step.tool), named(step.intent)
+        self.agent, self.version = named(step.agent or agent), named(step.agent_version)
+        self.ruling = rule(step).severity
+        self.error, self.warning = self.ruling is Severity.ERROR, self.ruling is Severity.WARNING
+        self.unverified = self.warning and step.verification.status is VerificationStatus.NOT_DONE
+        self.incomplete = bool(step.incomplete)
+        self.failed = not isinstance(step.observed_outcome, Ok)
+        self.hour = None if step.unix_s is None else math.floor(step.unix_s / _HOUR_S)
+        self.cost = cost = step.cost
+        self.tokens = None if cost is None else cost.tokens_in + cost.tokens_out
+        injected = step.injection
+        self.fault = injected.kind.value if injected is not None and not injected.suppressed else None
+
+    def row(self) -> tuple[Any, ...]:
+        """Return the step's row up to its place."""
+        step, cost = self.step, self.cost
+        return (
+            self.run, self.episode, step.n, named(step.call), self.tool, self.intent, self.agent, self.version,
+            step.unix_s, self.hour, step.at_s, step.took_s, step.attempt, step.purpose,
+            step.strategy and step.strategy.value, _retried(step), step.effect and step.effect.value, *_outcome(step),
+            self.ruling.value, step.verification.status.value, step.uncertainty_signal.value, int(self.unverified),
+            int(self.incomplete), cost and cost.tokens_in, cost and cost.tokens_cached, cost and cost.tokens_out,
+            self.tokens, cost and cost.usd, self.fault,
+        )  # fmt: skip
+
+
 def _retried(step: Step) -> int:
     """Whether it is a further try of its call; look-ups are none."""
     return int(not step.purpose and (step.attempt > 1 or step.strategy in _AGAIN))
@@ -177,8 +245,3 @@ def _outcome(step: Step) -> tuple[str, int | None, str | None]:
     if isinstance(outcome, Ok):
         return "ok", outcome.status, None
     return outcome.failure_class, outcome.status, None if outcome.exception is None else named(outcome.exception)
-
-
-def _cost(step: Step) -> tuple[int | None, int | None, int | None]:
-    cost = step.cost
-    return (None, None, None) if cost is None else (cost.tokens_in, cost.tokens_cached, cost.tokens_out)

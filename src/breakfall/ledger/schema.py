@@ -5,7 +5,7 @@ from __future__ import annotations
 VERSION = 2
 """An index of another version is thrown away and built anew."""
 
-DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_worded")
+DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_counts", "bf_worded")
 """The tables of the index."""
 
 STEP_COLUMNS = (
@@ -50,9 +50,17 @@ CREATE INDEX bf_steps_grave ON bf_steps (severity, id) WHERE severity <> 'info';
 CREATE INDEX bf_steps_unverified ON bf_steps (id) WHERE unverified = 1;
 CREATE INDEX bf_steps_retried ON bf_steps (episode, call) WHERE retried = 1;
 CREATE INDEX bf_steps_place ON bf_steps (segment, seq);
+CREATE TABLE bf_counts (
+    hour BIGINT NOT NULL, tool BIGINT NOT NULL, intent BIGINT NOT NULL, agent BIGINT NOT NULL, version BIGINT NOT NULL,
+    steps BIGINT NOT NULL, errors BIGINT NOT NULL, warnings BIGINT NOT NULL, unverified BIGINT NOT NULL,
+    incomplete BIGINT NOT NULL, failed BIGINT NOT NULL, counted BIGINT NOT NULL, tokens BIGINT NOT NULL,
+    tokens_cached BIGINT NOT NULL, usd DOUBLE PRECISION NOT NULL, PRIMARY KEY (hour, tool, intent, agent, version)
+);
 CREATE TABLE bf_worded (done BIGINT NOT NULL);
 """
-"""`{id}` is how the backend writes the primary key."""
+"""`{id}` is how the backend writes the primary key. `bf_counts` sums the steps of each hour, tool, intent, agent and
+version, so that what is asked of the whole ledger need not look at every step; hour -1 is that of steps without a time.
+"""
 
 VIEWS = """
 CREATE TEMP VIEW steps AS

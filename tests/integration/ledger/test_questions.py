@@ -144,6 +144,32 @@ def test_counts_by_the_rest(told, story):
         assert counts(ledger, By.TOOL, Filter(tool="nothing")) == []
 
 
+def test_sums_of_hours_agree_with_the_steps(told, story, make):
+    """Whether a question is answered from the sums of whole hours or from single steps makes no difference."""
+    timeless = make("run-t", 0, unix_s=None)
+    with told([*story, replace(timeless, unix_s=1_700_030_000.0)]) as ledger:
+        for by in By:
+            for since_s, until_s in (
+                (0.0, 1_700_010_000.0),
+                (1_700_010_000.0, 2e9),
+                (1_699_999_200.0, 1_700_006_400.0),
+            ):
+                near = 3600.0 * (since_s // 3600)
+                whole = Filter(since_s=near, until_s=3600.0 * (until_s // 3600), agent="shop")
+                split = [
+                    counts(ledger, by, replace(whole, until_s=near + 0.5)),
+                    counts(ledger, by, replace(whole, since_s=near + 0.5)),
+                ]
+                sums = (
+                    sum(one.steps for part in split for one in part),
+                    sum(one.errors for part in split for one in part),
+                )
+                found = counts(ledger, by, whole)
+                assert (sum(one.steps for one in found), sum(one.errors for one in found)) == sums
+        assert [one.intent for one in spending(ledger, Filter(since_s=1_700_000_001.5))] == ["the order #"]
+        assert spending(ledger, Filter(agent="shop"))[0] == spending(ledger, ALL)[0]
+
+
 def test_spending_by_intent(told, story, make):
     """Tokens and dollars by intent with median, 95th percentile and the highest over the median."""
     many = [make("run-c", n, cost=Cost(tokens_in=n + 1, usd=0.5), expected_outcome="sum up") for n in range(100)]
