@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,6 +22,7 @@ _SHOWN = (
     "retry_success",
     "switch_success",
     "correct_stop",
+    "premature_switch",
     "premature_stop",
     "silent_adoption",
     "duplicate_effects",
@@ -29,18 +32,27 @@ _SHOWN = (
     "tool_calls",
     "seconds",
 )
+_NAME_WIDTH = 16
+"""Longer names of agents are folded."""
+_UNBOUND = 10_000
+"""Columns of a console that any table fits."""
+
+T = TypeVar("T")
 
 
 def render(report: Report, console: Console) -> None:
     """Print a report."""
     for world, condition in sorted({(cell.world, cell.condition) for cell in report.cells}):
         cells = [cell for cell in report.cells if (cell.world, cell.condition) == (world, condition)]
-        console.print(_matrix(f"{world}, {condition}", cells))
+        _print_matrix(f"{world}, {condition}", cells, console)
         for scenario in dict.fromkeys(cell.scenario for cell in cells):
-            console.print(_metrics(scenario, [cell for cell in cells if cell.scenario is scenario]))
+            here = [cell for cell in cells if cell.scenario is scenario]
+            for table in _fitting(here, partial(_metrics, scenario), console):
+                console.print(table)
         ours = [one for one in report.comparisons if (one.world, one.condition) == (world, condition)]
         if ours:
-            console.print(_comparisons(ours))
+            wide = _comparisons(ours, narrow=False)
+            console.print(wide if _fits(wide, console) else _comparisons(ours, narrow=True))
         for finding in report.findings:
             if (finding.world, finding.condition) == (world, condition):
                 console.print(f"• {escape(finding.text.en)}", highlight=False)
@@ -51,13 +63,34 @@ def render(report: Report, console: Console) -> None:
     console.print(f"Reproduce: {escape(report.command)}", highlight=False, soft_wrap=True)
 
 
-def _matrix(title: str, cells: Sequence[Cell]) -> Table:
+def _fitting(columns: Sequence[T], make: Callable[[Sequence[T]], Table], console: Console) -> Iterator[Table]:
+    """Yield tables of as many columns as the console has room for, one column at least."""
+    start = 0
+    for end in range(1, len(columns) + 1):
+        last = end == len(columns)
+        if last or not _fits(make(columns[start : end + 1]), console):
+            yield make(columns[start:end])
+            start = end
+
+
+def _fits(table: Table, console: Console) -> bool:
+    return console.measure(table, options=console.options.update_width(_UNBOUND)).maximum <= console.width
+
+
+def _print_matrix(title: str, cells: Sequence[Cell], console: Console) -> None:
+    console.print(f"Success in %, {escape(title)}", style="italic")
     scenarios = list(dict.fromkeys(cell.scenario for cell in cells))
-    table = Table(title=f"Success in %, {escape(title)}", title_justify="left", caption_justify="left")
-    table.caption = "a passed task; under S3 a correct stop. [95 % interval], n conclusive, + inconclusive, - absent"
-    table.add_column("agent")
+    for table in _fitting(scenarios, lambda some: _matrix(some, cells), console):
+        console.print(table)
+    note = "a passed task; under S3 a correct stop. [95 % interval], n conclusive, + inconclusive, - absent"
+    console.print(escape(note), style="dim italic", highlight=False)
+
+
+def _matrix(scenarios: Sequence[Scenario], cells: Sequence[Cell]) -> Table:
+    table = Table()
+    table.add_column("agent", overflow="fold", max_width=_NAME_WIDTH)
     for scenario in scenarios:
-        table.add_column(scenario.value)
+        table.add_column(scenario.value, no_wrap=True)
     by_place = {(cell.agent, cell.scenario): cell for cell in cells}
     for agent in dict.fromkeys(cell.agent for cell in cells):
         row = (by_place.get((agent, scenario)) for scenario in scenarios)
@@ -72,37 +105,56 @@ def _success(cell: Cell | None) -> str:
     counts = f"n {value.n}"
     counts += f", +{cell.inconclusive}" if cell.inconclusive else ""
     counts += f", -{cell.not_applicable}" if cell.not_applicable else ""
-    return escape(f"{share(value)}\n{counts}")
+    figure, _, interval = share(value).partition(" ")
+    return escape("\n".join(part for part in (figure, interval, counts) if part))
 
 
 def _metrics(scenario: Scenario, cells: Sequence[Cell]) -> Table:
     """One scenario's metrics, an agent per column; what no agent has a value of is left out."""
     table = Table(title=f"{scenario.value}: shares in %, the rest per episode", title_justify="left")
-    table.add_column("metric")
+    table.add_column("metric", no_wrap=True)
     for cell in cells:
-        table.add_column(escape(cell.agent), justify="right")
+        table.add_column(escape(cell.agent), justify="right", overflow="fold", max_width=_NAME_WIDTH)
     for name in _SHOWN:
         values = [cell.metrics[name] for cell in cells]
         if any(value.n for value in values):
             shown = (share(value) if BY_NAME[name].share else mean(value) for value in values)
             table.add_row(name, *(text.partition(" ")[0] for text in shown))
+        if name == "correct_stop":
+            for flaw in dict.fromkeys(flaw for cell in cells for flaw in cell.stop_flaws):
+                table.add_row(f"  {flaw}", *(_times(cell.stop_flaws.get(flaw, 0)) for cell in cells))
     return table
 
 
-def _comparisons(comparisons: Iterable[Comparison]) -> Table:
-    table = Table(title="First minus second, success in points", title_justify="left")
-    for name in ("scenario", "pair", "difference", "95 % interval", "p", "pairs"):
-        table.add_column(name, justify="left" if name in ("scenario", "pair") else "right")
+def _times(count: int) -> str:
+    return f"{count:,} ×" if count else ""
+
+
+_COMPARED = ("difference", "95 % interval", "p", "pairs")
+
+
+def _comparisons(comparisons: Iterable[Comparison], *, narrow: bool) -> Table:
+    """Differences in success; where there is little room, a row's cells stand below each other in two columns."""
+    table = Table(title="First minus second, success in points", title_justify="left", show_lines=narrow)
+    if narrow:
+        table.add_column("scenario\npair", overflow="fold", max_width=_NAME_WIDTH)
+        table.add_column("\n".join(_COMPARED[:2]) + "\np, pairs", justify="right", no_wrap=True)
+    else:
+        table.add_column("scenario", no_wrap=True)
+        table.add_column("pair", no_wrap=True)
+        for name in _COMPARED:
+            table.add_column(name, justify="right", no_wrap=True)
     for one in comparisons:
-        if one.metric == success_metric(one.scenario):
-            table.add_row(
-                one.scenario.value,
-                escape(f"{one.a} − {one.b}"),
-                signed(one.difference, True),
-                escape(f"[{signed(one.low, True)}, {signed(one.high, True)}]"),
-                p_value(one.p),
-                str(one.pairs),
-            )
+        if one.metric != success_metric(one.scenario):
+            continue
+        difference, p, pairs = signed(one.difference, True), p_value(one.p), str(one.pairs)
+        interval = f"[{signed(one.low, True)}, {signed(one.high, True)}]"
+        if narrow:
+            names = f"{one.scenario.value}\n{one.a}\n− {one.b}"
+            table.add_row(escape(names), escape(f"{difference}\n{interval}\n{p}, {pairs}"))
+        else:
+            pair = escape(f"{one.a} − {one.b}")
+            table.add_row(one.scenario.value, pair, difference, escape(interval), p, pairs)
     return table
 
 

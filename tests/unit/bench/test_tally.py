@@ -74,7 +74,7 @@ def test_confusion_counts_every_fault_once() -> None:
 
 
 def test_what_cannot_be_judged_is_in_no_confusion() -> None:
-    """A retry before anybody could know that the path is shut is no mistake: the strategies count it, the matrix not."""
+    """A retry before anybody could know that the path is shut is no mistake: the matrix passes it over."""
     tale = Tale(Scenario.S3)
     for _ in range(3):
         tale.blocked("get_refunds", ORDER, call="c1")
