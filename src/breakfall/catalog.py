@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -24,6 +26,9 @@ WORLDS: dict[str, str] = {
     "tau2-airline": "breakfall.worlds.tau2:airline",
     "tau2-telecom": "breakfall.worlds.tau2:telecom",
     "tau2-mock": "breakfall.worlds.tau2:mock",
+    "tau-retail": "breakfall.worlds.tau_data:retail",
+    "tau-airline": "breakfall.worlds.tau_data:airline",
+    "tau-telehealth": "breakfall.worlds.tau_data:telehealth",
 }
 """Where each built-in world lives; third parties register a class in the entry point group `breakfall.worlds`."""
 
@@ -43,6 +48,7 @@ AGENTS: dict[str, AgentSpec] = {
     ),
 }
 
+_WORLD_PARTS = ("name", "conditions", "splits", "tasks", "tools", "open", "data_hash")
 _WORLD_GROUP = "breakfall.worlds"
 _AGENT_GROUP = "breakfall.agents"
 _HELP = "breakfall bench --help"
@@ -65,8 +71,23 @@ def world(name: str) -> World:
         if maker not in others:
             raise unknown_name("world", maker, {*WORLDS, *WORLDS_OF_FILES, *others}, _HELP)
         where = others[maker].value
-    found: World = _made(_import(where, what), what, *((path,) if equals else ()))
-    return found
+    loaded = _import(where, what)
+    found = _made(loaded, what, *((path,) if equals else ())) if callable(loaded) else loaded
+    with asking(what, "cannot be asked for its parts"):
+        lacking = [part for part in _WORLD_PARTS if not hasattr(found, part)]
+    if lacking:
+        raise UsageError(
+            f"{what} is a {type(found).__name__} without {', '.join(lacking)}; "
+            f"a world has {', '.join(_WORLD_PARTS)} (breakfall.vocab.World)"
+        )
+    world: World = found
+    return world
+
+
+def trusted(world: str, agents: Iterable[str] = ()) -> bool:
+    """Whether a world and agents are all built in; code of someone else's may do anything to its process."""
+    ours = {*WORLDS, *WORLDS_OF_FILES}
+    return world.partition("=")[0] in ours and all(agent in AGENTS for agent in agents)
 
 
 @cache
@@ -137,12 +158,8 @@ def _import(where: str, what: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
-    try:
+    with asking(what, f"cannot import {module}"):
         found = importlib.import_module(module)
-    except BreakfallError:
-        raise
-    except Exception as error:  # whatever a foreign module raises when imported
-        raise UsageError(f"{what}: cannot import {module}: {type(error).__name__}: {error}") from error
     for part in path.split("."):
         try:
             found = getattr(found, part)
@@ -155,9 +172,21 @@ def _made(make: Any, what: str, *given: str) -> Any:
     """Make the object that a class or function stands for, which takes nothing but what is given."""
     if not callable(make):
         raise UsageError(f"{what} is a {type(make).__name__}, must be an object with `run`, a class or a function")
-    try:
+    with asking(what, "cannot be made"):
         return make(*given)
-    except BreakfallError:
+
+
+@contextmanager
+def asking(what: str, failed: str) -> Iterator[None]:
+    """Turn whatever code of someone else's raises into a `UsageError`, such as "agent 'x': cannot be made: …".
+
+    Args:
+        what: Whose code it is.
+        failed: What it did not do.
+    """
+    try:
+        yield
+    except (BreakfallError, KeyboardInterrupt):
         raise
-    except Exception as error:  # whatever a foreign constructor raises
-        raise UsageError(f"{what}: cannot be made: {type(error).__name__}: {error}") from error
+    except BaseException as error:  # a module that calls sys.exit() too
+        raise UsageError(f"{what}: {failed}: {type(error).__name__}: {error}") from error

@@ -12,7 +12,7 @@ from msgspec import Struct
 from breakfall.vocab import Answer, Applied, AppliedEffect, Settlement
 from breakfall.worlds.gold.domain import Domain, GoldCall
 from breakfall.worlds.gold.effects import EffectKey, target_of
-from breakfall.worlds.gold.session import Ran, Session, asking
+from breakfall.worlds.gold.session import Ran, Refused, Session, asking
 from breakfall.worlds.gold.tools import mirrored
 
 
@@ -109,7 +109,7 @@ class Case:
         self.split = split
         self.template = template
         self.instruction = instruction
-        self.calls = (*domain.opening(asking(initial.fork()), calls, instruction), *calls)
+        self.calls = (*_opening(domain, initial, calls, instruction), *calls)
         self.said = tuple(said)
         self.initial = initial
         self.criteria = criteria
@@ -125,6 +125,14 @@ class Case:
     def replay(self) -> Replay:
         """What the gold calls lead to, from one run of them."""
         return _replayed(self)
+
+
+def _opening(domain: Domain, initial: Session, calls: Sequence[GoldCall], instruction: str) -> list[GoldCall]:
+    """Return the domain's look-ups, none where gold names something that is not there."""
+    try:
+        return domain.opening(asking(initial.fork()), calls, instruction)
+    except Refused:
+        return []
 
 
 class EffectLog:

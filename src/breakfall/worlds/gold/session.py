@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 Ask: TypeAlias = Callable[[str, dict[str, Any]], Any]
@@ -55,3 +56,13 @@ def asking(session: Session) -> Ask:
         return ran.value
 
     return ask
+
+
+def parsed(text: str) -> Any:
+    """Read a text that is a JSON record or list; other texts stay as they are."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

@@ -14,6 +14,11 @@ from breakfall.worlds.tau2.retail import part
 
 _NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 _NEW_CERTIFICATES = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
+_RESERVATION_WRITES = (
+    "book_reservation cancel_reservation update_reservation_baggages update_reservation_flights"
+    " update_reservation_passengers"
+)
+_WRITES = names(f"{_RESERVATION_WRITES} send_certificate")
 _BOOKED = ("user_id", "origin", "destination", "flight_type", "cabin", "total_baggages", "nonfree_baggages")
 
 
@@ -51,6 +56,22 @@ def _reflown(reservation: Any, write: Arguments) -> Settlement | None:
 
 def _renamed(reservation: Any, write: Arguments) -> Settlement | None:
     return yes(reservation, "they are listed") if reservation["passengers"] == list(write["passengers"]) else None
+
+
+def opening(ask: Ask, calls: Sequence[GoldCall], instruction: str) -> list[GoldCall]:
+    """Begin with the look-ups that a gold solution of writes alone passes over: its ids come from nowhere."""
+    if not calls or any(call.tool not in _WRITES for call in calls):
+        return []
+    named = [call.arguments["reservation_id"] for call in calls if "reservation_id" in call.arguments]
+    held = {
+        key: ask("get_reservation_details", {"reservation_id": key}) for key in named if key not in _NEW_RESERVATIONS
+    }
+    users = [call.arguments["user_id"] for call in calls if "user_id" in call.arguments]
+    users += [reservation["user_id"] for reservation in held.values()]
+    return [
+        *(GoldCall(tool="get_user_details", arguments={"user_id": key}) for key in users[:1]),
+        *(GoldCall(tool="get_reservation_details", arguments={"reservation_id": key}) for key in held),
+    ]
 
 
 def context(ask: Ask, call: GoldCall, calls: Sequence[GoldCall]) -> dict[str, Any]:
@@ -106,8 +127,7 @@ def _payment_methods(tables: Mapping[str, Any]) -> Iterable[str]:
 AIRLINE = Domain(
     services={
         "airline/profiles": "get_user_details send_certificate",
-        "airline/reservations": "get_reservation_details book_reservation cancel_reservation"
-        " update_reservation_baggages update_reservation_flights update_reservation_passengers",
+        "airline/reservations": f"get_reservation_details {_RESERVATION_WRITES}",
         "airline/schedule": "search_direct_flight search_onestop_flight list_all_airports",
         "airline/operations": "get_flight_status",
         "airline/desk": "calculate think transfer_to_human_agents",
@@ -184,5 +204,6 @@ AIRLINE = Domain(
         "airport": lambda tables: sorted({part(flight, "origin") for flight in tables["flights"].values()}),
         "payment_method": _payment_methods,
     },
+    opening=opening,
     context=context,
 )

@@ -7,10 +7,9 @@ from typing import Any
 
 from breakfall.vocab import Answer
 from breakfall.worlds.gold.case import Ended, Finding
+from breakfall.worlds.gold.criteria import differences, unsaid
 from breakfall.worlds.tau2.package import imported
 from breakfall.worlds.tau2.session import Tau2Session
-
-_SHOWN = 5
 
 
 class Tau2Criteria:
@@ -70,19 +69,3 @@ class Tau2Criteria:
         if self._criteria.nl_assertions:
             weight = "they count for its reward" if "NL_ASSERTION" in self._basis else "its reward leaves them out"
             yield f"not scored: {len(self._criteria.nl_assertions)} assertions in natural language ({weight})"
-
-
-def differences(live: dict[str, bytes], gold: dict[str, bytes]) -> Iterator[str]:
-    """Say which records are not as gold leaves them, if any."""
-    places = [place for place in {**gold, **live} if gold.get(place) != live.get(place)]
-    if places:
-        more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-        yield f"not as gold leaves it: {', '.join(places[:_SHOWN])}{more}"
-
-
-def unsaid(answer: Answer, wanted: Any) -> Iterator[str]:
-    """Say what the user was not told. As in τ², upper and lower case and the commas of an answer make no difference."""
-    told = "\n".join([answer.text, *map(str, answer.facts.values())]).lower().replace(",", "")
-    for text in wanted:
-        if text.lower() not in told:
-            yield f"the answer does not say {text!r}"

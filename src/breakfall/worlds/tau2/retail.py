@@ -14,6 +14,11 @@ from breakfall.worlds.gold.session import Ask, Refused
 _ADDRESS = ("address1", "address2", "city", "state", "country", "zip")
 _NAME_ZIP = ("first_name", "last_name", "zip")
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
+_ORDER_WRITES = (
+    "cancel_pending_order exchange_delivered_order_items modify_pending_order_address modify_pending_order_items"
+    " modify_pending_order_payment return_delivered_order_items"
+)
+_WRITES = names(f"{_ORDER_WRITES} modify_user_address")
 
 
 def part(record: Any, name: str) -> Any:
@@ -79,6 +84,36 @@ def _other_key(ask: Ask, call: GoldCall) -> dict[str, Any]:
     return {**{name: user["name"][name] for name in _NAME_ZIP[:2]}, "zip": user["address"]["zip"]}
 
 
+def opening(ask: Ask, calls: Sequence[GoldCall], instruction: str) -> list[GoldCall]:
+    """Begin with the look-ups that a gold solution of writes alone passes over: its ids come from nowhere."""
+    if not calls or any(call.tool not in _WRITES for call in calls):
+        return []
+    orders = list(dict.fromkeys(call.arguments["order_id"] for call in calls if "order_id" in call.arguments))
+    found = {order: ask("get_order_details", {"order_id": order}) for order in orders}
+    owners = [call.arguments.get("user_id") or found[call.arguments["order_id"]]["user_id"] for call in calls]
+    user = ask("get_user_details", {"user_id": owners[0]})
+    products = {line["item_id"]: line["product_id"] for order in found.values() for line in order["items"]}
+    changed = [
+        products[item] for call in calls if "new_item_ids" in call.arguments for item in call.arguments["item_ids"]
+    ]
+    return [
+        *_identified(user, instruction),
+        GoldCall(tool="get_user_details", arguments={"user_id": owners[0]}),
+        *(GoldCall(tool="get_order_details", arguments={"order_id": order}) for order in orders),
+        *(GoldCall(tool="get_product_details", arguments={"product_id": key}) for key in dict.fromkeys(changed)),
+    ]
+
+
+def _identified(user: dict[str, Any], instruction: str) -> list[GoldCall]:
+    """Look the user up by the key that the text states, if it states one."""
+    if user["email"] in instruction:
+        return [GoldCall(tool=_BY_EMAIL, arguments={"email": user["email"]})]
+    key = {**{name: user["name"][name] for name in _NAME_ZIP[:2]}, "zip": user["address"]["zip"]}
+    if all(part in instruction for part in key.values()):
+        return [GoldCall(tool=_BY_NAME, arguments=key)]
+    return []
+
+
 def known(ask: Ask, calls: Sequence[GoldCall]) -> dict[str, Any]:
     """Let the user also state the key that the task leaves out: e-mail, or name and postcode."""
     facts: dict[str, Any] = {}
@@ -132,9 +167,7 @@ RETAIL = Domain(
         "retail/email_index": _BY_EMAIL,
         "retail/directory": _BY_NAME,
         "retail/profiles": "get_user_details modify_user_address",
-        "retail/orders": "get_order_details cancel_pending_order exchange_delivered_order_items"
-        " modify_pending_order_address modify_pending_order_items modify_pending_order_payment"
-        " return_delivered_order_items",
+        "retail/orders": f"get_order_details {_ORDER_WRITES}",
         "retail/catalogue": "get_product_details list_all_product_types",
         "retail/desk": "calculate think transfer_to_human_agents",
     },
@@ -155,11 +188,7 @@ RETAIL = Domain(
         "modify_pending_order_payment": reader("get_order_details", _paid_otherwise, given("order_id")),
         "modify_user_address": reader("get_user_details", _addressed, given("user_id")),
     },
-    echoes=names(
-        "cancel_pending_order exchange_delivered_order_items return_delivered_order_items"
-        " modify_pending_order_address modify_pending_order_items modify_pending_order_payment"
-        " modify_user_address"
-    ),
+    echoes=_WRITES,
     paths={
         _BY_EMAIL: (Path(tool=_BY_NAME, arguments=from_context(*_NAME_ZIP)),),
         _BY_NAME: (Path(tool=_BY_EMAIL, arguments=from_context("email")),),
@@ -215,6 +244,7 @@ RETAIL = Domain(
             key for user in tables["users"].values() for key in part(user, "payment_methods")
         ],
     },
+    opening=opening,
     known=known,
     context=context,
 )

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
-
 from breakfall.worlds.gold.fork import Pristine, copied, fork_of, jsonable
-from breakfall.worlds.gold.session import Ran
+from breakfall.worlds.gold.session import Ran, parsed
 
 _SMALL = 20
 """Tables of up to so many records are copied whole when an episode opens."""
@@ -50,7 +48,7 @@ class Tau2Session:
         except Exception as error:
             return Ran(error=str(error) or type(error).__name__, exception=type(error).__name__, text=f"Error: {error}")
         if type(result) is str:
-            return Ran(_parsed(result), text=result)
+            return Ran(parsed(result), text=result)
         text = self.environment.to_json_str(result) if self._dated or type(result) is dict else None
         return Ran(jsonable(result), text=text)
 
@@ -79,13 +77,3 @@ def _forked(kit: Any) -> Any:
     for name, value in vars(kit).items():
         fields[name] = fork_of(value, _SMALL, memo) if name == "db" else copied(value, memo)
     return new
-
-
-def _parsed(text: str) -> Any:
-    """Read a text that is a JSON record or list; other texts stay as they are."""
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
