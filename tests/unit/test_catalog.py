@@ -3,6 +3,7 @@ import sys
 import pytest
 
 from breakfall import catalog
+from breakfall.bench.matrix import Spec, expand
 from breakfall.errors import UsageError
 from breakfall.recovery.policy import GIVE_UP
 
@@ -15,6 +16,19 @@ class NoRun: pass
 class Broken:
     def __init__(self): raise KeyError("no key")
 number = 7
+class World:
+    name, conditions, splits = "own", ("native",), ("all",)
+    def tasks(self, split, limit): raise OSError("no tasks today")
+    def tools(self, condition): return {}
+    def open(self, task, condition, clock): ...
+    def data_hash(self): return "1"
+class Half:
+    name = "half"
+    def tasks(self, split, limit): return []
+class Touchy(World):
+    @property
+    def name(self): raise LookupError("no name")
+world = World()
 """
 
 
@@ -22,11 +36,13 @@ number = 7
 def own(tmp_path, monkeypatch):
     (tmp_path / "own_agents.py").write_text(OWN)
     (tmp_path / "own_broken.py").write_text("import json\njson.loads('{')")
+    (tmp_path / "own_exit.py").write_text("import sys\nsys.exit(0)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     catalog.agent.cache_clear()
+    catalog.world.cache_clear()
     yield
-    for name in ("own_agents", "own_broken"):
+    for name in ("own_agents", "own_broken", "own_exit"):
         sys.modules.pop(name, None)
 
 
@@ -47,6 +63,7 @@ def test_an_agent_of_ones_own_is_a_class_a_factory_or_an_object(name):
         ("own_agents:number", "agent 'own_agents:number' is a int, must be an object with `run`"),
         ("own_agents:Missing", "module own_agents has no 'Missing'"),
         ("own_broken:Agent", "cannot import own_broken: JSONDecodeError: Expecting property name"),
+        ("own_exit:Agent", "cannot import own_exit: SystemExit: 0"),
         ("not_there:Agent", "cannot import not_there: ModuleNotFoundError"),
         ("own_agents:", "'own_agents:' is not of the form package.module:object"),
         ("oracl", r"no agent 'oracl'; did you mean 'oracle'\?"),
@@ -56,6 +73,40 @@ def test_an_agent_that_cannot_be_loaded_says_why(name, says):
     """A plugin's own error is shown when it is asked for, with its name."""
     with pytest.raises(UsageError, match=says):
         catalog.agent(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "json:JSONDecoder",
+            "world 'json:JSONDecoder' is a JSONDecoder without name, conditions, splits, tasks, tools, ",
+        ),
+        ("os:getcwd", "world 'os:getcwd' is a str without name, conditions, splits, tasks, tools, open, data_hash; a "),
+        ("os:sep", "world 'os:sep' is a str without name, "),
+        (
+            "own_agents:Half",
+            "'own_agents:Half' is a Half without conditions, splits, tools, open, data_hash; a world has ",
+        ),
+        ("own_agents:Touchy", "world 'own_agents:Touchy': cannot be asked for its parts: LookupError: no name"),
+        ("own_exit:World", "world 'own_exit:World': cannot import own_exit: SystemExit: 0"),
+    ],
+)
+def test_a_world_that_is_none_says_what_it_lacks(name, says):
+    """What was named is told, what is missing, and what a world has."""
+    with pytest.raises(UsageError, match=says):
+        catalog.world(name)
+
+
+def test_a_world_is_a_class_or_an_object():
+    """An object is taken as it is, so that a world may be made with arguments."""
+    assert catalog.world("own_agents:world").name == catalog.world("own_agents:World").name == "own"
+
+
+def test_a_world_that_raises_when_asked_is_a_usage_error():
+    """The bench says which question it did not answer, before anything runs."""
+    with pytest.raises(UsageError, match=r"world 'own': tasks\('all', 3\) failed: OSError: no tasks today"):
+        expand(Spec(worlds=("own_agents:World",), tasks="3"))
 
 
 def test_built_in_agents_have_the_names_that_they_are_known_by():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 import breakfall
 from breakfall import catalog
@@ -46,6 +47,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     spec: Spec
     profile: Profile
     """What `spec.profile` was when the run began."""
+    profile_digest: str = ""
+    """Hash of that profile, whatever it is called: runs with equal ones met the same noise."""
     memory: Memory | None = None
     """What `spec.memory` held when the run began."""
     data: dict[str, str]
@@ -71,20 +74,31 @@ def describe(spec: Spec, profile: Profile | None = None, memory: Memory | None =
     """
     if memory is None and spec.memory:
         memory = store.read(Path(spec.memory))
+    profile = profile or catalog.profile(spec.profile)
     return Manifest(
         breakfall=breakfall.__version__,
         command=spec.command,
         spec=spec,
-        profile=profile or catalog.profile(spec.profile),
+        profile=profile,
+        profile_digest=_hash(replace(profile, name="-")),
         memory=memory,
-        data={name: catalog.world(name).data_hash() for name in spec.worlds},
+        data={name: _data_hash(name) for name in spec.worlds},
         code=_code_hash(spec),
     )
 
 
 def digest(manifest: Manifest) -> str:
     """Return a short name for what a run is: equal for equal spec, profile, data and code."""
-    return blake2b(msgspec.json.encode(_fixed(manifest)), digest_size=_DIGEST_BYTES).hexdigest()[:8]
+    return _hash(_fixed(manifest))[:8]
+
+
+def _hash(value: object) -> str:
+    return blake2b(msgspec.json.encode(value, order="deterministic"), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _data_hash(name: str) -> str:
+    with catalog.asking(f"world {name!r}", "data_hash() failed"):
+        return catalog.world(name).data_hash()
 
 
 def differences(stored: Manifest, wanted: Manifest) -> list[str]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from math import prod
 
 from msgspec import Struct
 
 from breakfall import catalog
-from breakfall.bench import remember
+from breakfall.bench import remember, setting
 from breakfall.errors import UsageError, unknown_name
 from breakfall.runtime.toolbox import Limits
 from breakfall.vocab import EpisodeKey, Scenario, World
 
 _UNIT_EPISODES = 128
 """A work unit holds about so many episodes: enough to make handing it out cheap, few enough to spread."""
+
+
+_MOST_TASKS = 100_000
+_MOST_EPISODES = 10_000_000
+"""A run is reported from memory, so it must have an end in sight."""
 
 
 class Spec(Struct, frozen=True, kw_only=True):
@@ -52,17 +58,28 @@ class Spec(Struct, frozen=True, kw_only=True):
             twice = [value for value in values if values.count(value) > 1]
             if twice:
                 raise UsageError(f"{flag} name {str(twice[0])!r} twice; once is enough")
+        self.require_an_end(1)
+
+    def require_an_end(self, tasks: int) -> None:
+        """Refuse more episodes than one run can hold.
+
+        Raises:
+            UsageError: So many tasks would make more.
+        """
+        sizes = (tasks, len(self.scenarios), len(self.agents), self.seeds)
+        if prod(sizes) > _MOST_EPISODES:
+            raise UsageError(
+                f"these are {prod(sizes):,} episodes (tasks × scenarios × agents × seeds: "
+                f"{' × '.join(f'{size:,}' for size in sizes)}), a run holds up to {_MOST_EPISODES:,}; choose fewer"
+            )
 
     @property
     def command(self) -> str:
         """The command that runs this again."""
         parts = ["breakfall", "bench", "--world", ",".join(self.worlds)]
-        if self.conditions:
-            parts += ["--condition", ",".join(self.conditions)]
         parts += ["--tasks", self.tasks, "--scenarios", ",".join(self.scenarios), "--agents", ",".join(self.agents)]
-        if self.memory:
-            parts += ["--memory", self.memory]
         parts += ["--profile", self.profile, "--seeds", str(self.seeds)]
+        parts += setting.written(self.conditions, self.memory, self.limits)
         return shlex.join(parts)
 
 
@@ -97,8 +114,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     @property
     def foreign(self) -> bool:
         """Whether code of someone else's runs in it, which may do anything to its process."""
-        agents = (remember.parted(name)[0] for name in self.agents)
-        return self.source not in catalog.WORLDS or any(agent not in catalog.AGENTS for agent in agents)
+        return not catalog.trusted(self.source, (remember.parted(name)[0] for name in self.agents))
 
     @property
     def size(self) -> int:
@@ -121,8 +137,11 @@ def expand(spec: Spec) -> list[Unit]:
     for name in spec.worlds:
         world = catalog.world(name)
         choice = _chosen(spec.tasks, world)
+        if choice.last is not None:
+            spec.require_an_end((choice.last - choice.first) // choice.step + 1)
         tasks = _tasks(world, choice.split, choice.last)[choice.first - 1 :: choice.step]
-        for condition in _conditions(spec, world):
+        spec.require_an_end(len(tasks))
+        for condition in conditions_of(spec, world):
             units += [
                 Unit(
                     source=name,
@@ -141,7 +160,12 @@ def expand(spec: Spec) -> list[Unit]:
     return units
 
 
-def _conditions(spec: Spec, world: World) -> tuple[str, ...]:
+def conditions_of(spec: Spec, world: World) -> tuple[str, ...]:
+    """Return the conditions in which a spec runs a world.
+
+    Raises:
+        UsageError: The world has no such condition.
+    """
     for name in spec.conditions:
         if name not in world.conditions:
             raise unknown_name("condition", name, world.conditions, f"conditions of world {world.name!r}")
@@ -172,6 +196,8 @@ def _chosen(tasks: str, world: World) -> _Choice:
     found = _RANGE.fullmatch(count)
     if found is not None:
         first, last, step = (int(found[name] or 1) for name in ("first", "last", "step"))
+        if last > _MOST_TASKS:
+            raise UsageError(f"--tasks is {tasks!r}: there are {_MOST_TASKS:,} tasks to choose from, not {last:,}")
         if 1 <= first <= last and step >= 1:
             return _Choice(split, first, last, step)
     right = "A-B or A-B/STEP with 1 <= A <= B" if "-" in count else "a whole number from 1"
@@ -179,7 +205,8 @@ def _chosen(tasks: str, world: World) -> _Choice:
 
 
 def _tasks(world: World, split: str, limit: int | None) -> list[str]:
-    found = [task.id for task in world.tasks(split, limit)]
+    with catalog.asking(f"world {world.name!r}", f"tasks({split!r}, {limit}) failed"):
+        found = [task.id for task in world.tasks(split, limit)]
     if limit is not None and len(found) < limit:
         raise UsageError(
             f"split {split!r} of world {world.name!r} has {len(found)} tasks, {limit} were asked for; "

@@ -45,7 +45,7 @@ def check(name: str, *, has_memory: bool) -> None:
     catalog.agent(agent)
     if mode is not None and mode.numbered and not has_memory:
         raise UsageError(
-            f"agent {name!r} reads a memory and none is given; use --memory FILE, or {named(agent, Mode.STATIC)}"
+            f"agent {name!r} reads a memory and none is given; use --set memory=FILE, or {named(agent, Mode.STATIC)}"
         )
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from breakfall.bench import manifest as manifests
+from breakfall.bench import preflight
 from breakfall.bench.lanes import Lanes
 from breakfall.bench.manifest import Manifest
 from breakfall.bench.matrix import Spec, Unit, expand
@@ -72,6 +73,7 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
     home = Path.cwd()
     units = expand(spec)
     wanted = manifests.describe(spec)
+    preflight.check_profile(wanted.profile, spec)
     folder = home / (folder or Path("runs") / f"{spec.worlds[0].rpartition(':')[2]}-{manifests.digest(wanted)}")
     with _held(folder), _stopped_by_signals():
         manifest = _taken_up(folder, wanted)

@@ -90,7 +90,7 @@ class Stage:
             blockade=blockade,
             limits=self._limits,
         )
-        if agent.built_in and unit.source in catalog.WORLDS:
+        if agent.built_in and catalog.trusted(unit.source):
             return await run_episode(setup)
         return await self._play_foreign(setup)
 

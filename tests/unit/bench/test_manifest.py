@@ -39,6 +39,17 @@ def test_a_changed_profile_file_is_a_difference(tmp_path):
     assert manifest.differences(before, manifest.describe(Spec(profile=str(path)))) == ["profile's content"]
 
 
+def test_a_manifest_tells_what_the_noise_was_by_a_digest(tmp_path):
+    """The digest is of what the profile does: another name leaves it, another rate changes it."""
+    digests = []
+    for n, text in enumerate(("kinds.timeout = 0.1", 'name = "calm"\nkinds.timeout = 0.1', "kinds.timeout = 0.2")):
+        path = tmp_path / f"{n}.toml"
+        path.write_text(text)
+        digests.append(manifest.describe(Spec(profile=str(path))).profile_digest)
+    assert digests[0] == digests[1] != digests[2]
+    assert manifest.describe(Spec()).profile_digest not in digests
+
+
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path):
     """The message says what makes one."""
     with pytest.raises(UsageError, match=r"no run is stored here \(no run\.json\); `breakfall bench --out` makes one"):

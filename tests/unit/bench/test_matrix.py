@@ -48,6 +48,12 @@ def test_tasks_are_counted_or_named(tasks, split, count):
         ({"tasks": "tran"}, r"no split 'tran'; did you mean 'train'\? \(splits of world 'store'"),
         ({"tasks": "0"}, r"--tasks is '0': the number of tasks is '0', must be a whole number from 1"),
         ({"tasks": "train:many"}, r"the number of tasks is 'many', must be a whole number from 1"),
+        ({"seeds": 10**9}, r"16,000,000,000 episodes \(tasks × .*: 1 × 4 × 4 × 1,000,000,000\), a run holds up to"),
+        (
+            {"seeds": 10_000, "tasks": "1000"},
+            r"these are 160,000,000 episodes \(.*: 1,000 × 4 × 4 × 10,000\)",
+        ),
+        ({"tasks": "1000000000"}, r"there are 100,000 tasks to choose from, not 1,000,000,000"),
         ({"seeds": 0}, r"--seeds is 0, must be at least 1"),
         ({"agents": ()}, r"no agents given; at least one is needed"),
         ({"agents": ("retry", "rules", "retry")}, r"agents name 'retry' twice; once is enough"),
@@ -63,8 +69,9 @@ def test_the_command_runs_the_same_spec():
     """What a report prints for reproduction holds every field that decides the episodes."""
     spec = Spec(conditions=("native",), tasks="train:7", seeds=3, agents=("a.b:C",), profile="my noise.toml")
     assert shlex.split(spec.command) == [
-        *("breakfall", "bench", "--world", "store", "--condition", "native", "--tasks", "train:7"),
+        *("breakfall", "bench", "--world", "store", "--tasks", "train:7"),
         *("--scenarios", "CLEAN,S1,S2,S3", "--agents", "a.b:C", "--profile", "my noise.toml", "--seeds", "3"),
+        *("--set", "condition=native"),
     ]
 
 

@@ -50,7 +50,7 @@ def test_unknown_mode() -> None:
 
 def test_numbers_need_a_memory() -> None:
     """A mode with numbers is refused where no memory is given, before anything runs; `static` needs none."""
-    with pytest.raises(UsageError, match="reads a memory and none is given; use --memory FILE, or rules\\+static"):
+    with pytest.raises(UsageError, match="reads a memory and none is given; use --set memory=FILE, or rules\\+static"):
         expand(Spec(tasks="1", agents=("rules+posterior",)))
     assert expand(Spec(tasks="1", agents=("rules+static", "rules+off")))
     with pytest.raises(UsageError, match="no agent 'rule'"):
