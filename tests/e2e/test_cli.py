@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,26 @@ class Broken:
     async def run(self, task, toolbox):
         raise ValueError("out of ideas")
 
+class Exits(Agent):
+    async def run(self, task, toolbox):
+        import os
+        os._exit(0)
+
+class Talks(Agent):
+    async def run(self, task, toolbox):
+        import asyncio, subprocess
+        async def fail():
+            raise ValueError("nobody waits for me")
+        self.left = asyncio.create_task(fail())
+        print("said by Python")
+        subprocess.run(["echo", "said by a process"])
+        return await super().run(task, toolbox)
+
+class Hangs(Agent):
+    async def run(self, task, toolbox):
+        import asyncio
+        await asyncio.sleep(3600)
+
 class Slow(Agent):
     async def run(self, task, toolbox):
         import time
@@ -39,6 +60,7 @@ class Slow(Agent):
 def shell(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENT)
+    (tmp_path / "loud.py").write_text("print('said at import')\nfrom mine import Talks")
 
     def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         ran = subprocess.run([BREAKFALL, *words], capture_output=True, text=True)
@@ -85,7 +107,7 @@ def test_a_bench_runs_reports_and_is_looked_into(shell, tmp_path):
     assert ran.stderr == ""
     assert {"report.html", "report.json", "junit.xml", "run.json"} <= {path.name for path in Path("run").iterdir()}
 
-    assert "Ran 0 episodes; 64 were there already." in shell(*SMALL, "--out", "run").stdout
+    assert "Ran 0 episodes; 64 were settled already." in shell(*SMALL, "--out", "run").stdout
 
     listed = shell("show", "run", "--agent", "retry", "--scenario", "s2").stdout.splitlines()
     assert len(listed) == 4 + 2
@@ -143,8 +165,84 @@ def test_a_run_without_a_fault_is_inconclusive(shell):
 
 
 def test_a_clean_run_needs_no_fault(shell):
-    """Whoever asks for CLEAN alone gets a pass."""
-    shell(*SMALL, "--scenarios", "CLEAN", "--out", "run")
+    """Whoever asks for CLEAN alone gets a pass, and is told that nothing was broken."""
+    ran = shell(*SMALL, "--scenarios", "CLEAN", "--out", "run")
+    assert ran.stderr == "no fault was asked for: CLEAN alone shows how the agents do while nothing breaks\n"
+
+
+def test_json_is_pure_whatever_foreign_code_prints(shell):
+    """What an agent says when imported, when it runs and through other processes goes to standard error alone."""
+    ran = shell(*SMALL, "--agents", "loud:Talks", "--scenarios", "S1", "--out", "run", "--json")
+    assert ran.stdout == Path("run/report.json").read_text()
+    assert set(ran.stderr.splitlines()) == {"said at import", "said by Python", "said by a process"}
+    name = next(iter(json.loads(shell("show", "run", "--json").stdout)))["name"]
+    assert json.loads(shell("repro", "run", name, "--json").stdout)["same"] is True
+    assert shell("show", "run", name).stdout.startswith(f"{name}\n")
+
+
+def test_an_agent_that_exits_is_no_green_run(shell):
+    """It exits with 0 in every episode, and the gate still fails; `show` and `repro` tell what it did."""
+    Path("gate.toml").write_text('[[require]]\nmetric = "pass_rate"\nscenario = "CLEAN"\nmin = 0.5\n')
+    words = ("--tasks", "1", "--seeds", "1", "--jobs", "1", "--agents", "mine:Exits", "--gate", "gate.toml")
+    ran = shell("bench", *words, "--scenarios", "CLEAN", "--out", "run", code=1)
+    assert "FAIL store/alternatives/CLEAN/mine:Exits pass_rate" in ran.stderr
+    assert (
+        "1 episode of mine:Exits did not end by itself: the agent's process died twice: it ended with exit code 0 "
+        "(breakfall show run store/"
+    ) in ran.stderr
+    again = shell("repro", "run", "CLEAN", code=1)
+    assert "no episode to compare: the agent's process died twice: it ended with exit code 0" in again.stdout
+
+
+def test_limits_are_set_and_stand_in_the_command(shell):
+    """`--set` reaches the episodes, and the printed command has it."""
+    words = ("--tasks", "1", "--seeds", "1", "--agents", "mine:Hangs", "--scenarios", "S1")
+    ran = shell("bench", *words, "--set", "limits.wall_s=0.2", "--out", "run", code=3)
+    assert "--seeds 1 --set limits.wall_s=0.2" in ran.stdout
+    assert "did not end by itself: the agent did not stop within 0.2 s" in ran.stderr
+
+
+def test_what_ran_is_what_the_report_counts(shell):
+    """Not applicable places of the matrix are no episodes: said apart, and the sum is the matrix."""
+    words = ("--tasks", "30", "--seeds", "1", "--scenarios", "S2", "--set", "condition=native")
+    ran = shell("bench", *words, "--out", "run")
+    said = re.search(r"Ran (\d+) episodes in .* a second; (\d+) more are not applicable\.", ran.stdout)
+    assert said
+    report = json.loads(Path("run/report.json").read_text())
+    assert int(said[1]) == report["episodes"]
+    assert int(said[2]) == sum(row["episodes"] for row in report["not_applicable"])
+    assert int(said[1]) + int(said[2]) == 30 * 4
+
+
+def test_the_list_does_not_depend_on_the_workers(shell):
+    """One worker or two: `show` prints the same."""
+    shell(*SMALL, "--out", "one")
+    shell(*SMALL[:-1], "2", "--out", "two")
+    assert shell("show", "one").stdout == shell("show", "two").stdout
+
+
+def test_a_terminal_without_unicode_gets_question_marks(shell, monkeypatch):
+    """Characters that the terminal cannot show crash nothing."""
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    assert "Ran 64 episodes" in shell(*SMALL, "--out", "run").stdout
+    name = json.loads(shell("show", "run", "--failed", "--json").stdout)[0]["name"]
+    shell("show", "run", name)
+
+
+@pytest.mark.parametrize("command", ["show", "repro"])
+def test_help_names_an_episode_that_a_default_run_has(shell, command):
+    """Who copies the example after `make bench` finds the episode."""
+    from breakfall.bench.matrix import Spec, expand
+
+    name = re.search(rf"breakfall {command} runs/default (store\S+)", shell(command, "--help").stdout)[1]
+    assert name in {key.id for unit in expand(Spec()) for key in unit.episodes()}
+
+
+def test_a_bench_has_twelve_flags_at_most(shell):
+    """What is asked for seldom is a setting, not a flag."""
+    flags = re.findall(r"^  (--[a-z]+)", shell("bench", "--help").stdout, flags=re.MULTILINE)
+    assert "--set" in flags
+    assert len([flag for flag in flags if flag != "--help"]) <= 12
 
 
 @pytest.mark.parametrize(("least", "code"), [(0.0, 0), (0.99, 1)])
@@ -170,6 +268,12 @@ def test_a_gate_decides_the_exit_code(shell, least, code):
         (("--tasks", "many"), "breakfall: no split 'many'"),
         (("--seeds", "0"), "breakfall: --seeds is 0, must be at least 1\n"),
         (("--jobs", "0"), "breakfall: --jobs is 0, must be at least 1\n"),
+        (("--seeds", "1000000000"), "breakfall: these are 16,000,000,000 episodes"),
+        (("--tasks", "1000000000"), "breakfall: --tasks is '1000000000': there are 100,000 tasks to choose from"),
+        (("--world", "json:JSONDecoder"), "breakfall: world 'json:JSONDecoder' is a JSONDecoder without name, "),
+        (("--profile", "tool.toml"), "breakfall: no tool 'get_ordr'; did you mean 'get_order'? (tool.toml: tools.get"),
+        (("--set", "limits.wall=5"), "breakfall: no setting 'limits.wall'; did you mean 'limits.wall_s'?"),
+        (("--gate", "typo.toml"), "breakfall: typo.toml: require[0].agent: no agent 'rulez'; did you mean 'rules'?"),
         (("--gate", "missing.toml"), "breakfall: missing.toml: cannot read the gate file"),
     ],
 )
@@ -177,6 +281,8 @@ def test_bad_input_is_one_line_and_exit_2(shell, words, says):
     """What is wrong is said in one line, without a traceback and before anything runs."""
     Path("broken.toml").write_text("kinds = {")
     Path("high.toml").write_text("kinds.timeout = 1.4")
+    Path("tool.toml").write_text("[tools.get_ordr]\ntimeout = 0.5")
+    Path("typo.toml").write_text('[[require]]\nmetric = "pass_rate"\nagent = "rulez"\nmin = 0.5\n')
     ran = shell("bench", *words, code=2)
     assert ran.stderr.startswith(says)
     assert ran.stderr.count("\n") == 1
@@ -188,6 +294,19 @@ def test_a_folder_that_holds_no_run(shell):
     """`show` and `repro` say that there is nothing, and what makes something."""
     for words in (("show", "nothing"), ("repro", "nothing", "x")):
         assert "no run is stored here" in shell(*words, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--agent", "ruels"), "breakfall: no agent 'ruels'; did you mean 'rules'?"),
+        (("--scenario", "S9"), "breakfall: no scenario 'S9'; known: CLEAN, S1, S2, S3."),
+    ],
+)
+def test_show_refuses_what_the_run_does_not_have(shell, words, says):
+    """A misspelled filter is an error with the nearest name, not an empty list."""
+    shell(*SMALL, "--out", "run")
+    assert shell("show", "run", *words, code=2).stderr.startswith(says)
 
 
 def test_a_damaged_segment_exits_3(shell):
@@ -206,7 +325,7 @@ def test_a_full_disk_exits_3_and_the_rest_follows(shell):
     assert ran.returncode == 3, ran.stderr
     assert "Make room, then run the same command again to go on" in ran.stderr
     assert ran.stderr.count("\n") == 1
-    assert " were there already." in shell(*SMALL, "--out", "run").stdout
+    assert " were settled already." in shell(*SMALL, "--out", "run").stdout
 
 
 def test_ctrl_c_keeps_what_is_finished(shell):
@@ -221,7 +340,7 @@ def test_ctrl_c_keeps_what_is_finished(shell):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == "stopped; every finished episode is kept, and the same command goes on from there\n"
-    assert " were there already." in shell(*words).stdout
+    assert " were settled already." in shell(*words).stdout
 
 
 def test_a_terminal_gets_a_progress_bar(shell):

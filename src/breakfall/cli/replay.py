@@ -14,14 +14,6 @@ from breakfall.vocab import EpisodeEnd, Handoff, Injection, Ok, Outcome, Respons
 _CUT = 400
 """Characters of a value that are shown; `--json` shows it whole."""
 
-_HOW = {
-    Response.RETRY: "retry",
-    Response.SWITCH: "switch",
-    Response.VERIFY: "look-up",
-    Response.STOP: "stop",
-    Response.IGNORE: "",
-}
-
 
 def replay(steps: Iterable[Step], end: EpisodeEnd, console: Console, *, task: Task | None) -> None:
     """Print an episode.
@@ -53,7 +45,7 @@ def _print(console: Console, line: str, style: str = "") -> None:
 
 
 def _step(step: Step) -> Iterator[tuple[str, str]]:
-    how = _HOW[step.strategy] if step.strategy is not None else ""
+    how = "" if step.strategy in (None, Response.IGNORE) else str(step.strategy)
     notes = [step.purpose, how if how != step.purpose else "", f"for {step.path_of}" if step.path_of else ""]
     notes.append(f"attempt {step.attempt}" if step.attempt > 1 else "")
     shown = ", ".join(note for note in notes if note)
@@ -106,7 +98,8 @@ def _end(end: EpisodeEnd) -> Iterator[tuple[str, str]]:
     )
     cost = end.cost
     yield (
-        f"cost:    {cost.tool_calls} tool calls, {cost.model_calls} model calls, {cost.seconds:g} s, ${cost.usd:g}",
+        f"cost:    {_counted(cost.tool_calls, 'tool call')}, {_counted(cost.model_calls, 'model call')}, "
+        f"{cost.seconds:g} s, ${cost.usd:g}",
         "",
     )
 
@@ -127,6 +120,10 @@ def _flaws(verdict: Verdict) -> str:
     parts = [f"{name}: {', '.join(values)}" for name, values in named if values]
     parts += ["the answer is wrong"] if not verdict.answer_ok else []
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _json(value: Any) -> str:

@@ -20,17 +20,20 @@ def repro(
 
     \b
     Example:
-      breakfall repro runs/default store/native/S2/refund-3/0/retry
+      breakfall repro runs/default store/alternatives/S2/held-out-0004-damaged_refund/0/retry
     """  # noqa: D301 - the terminal needs the escape itself
     import msgspec
 
     from breakfall.bench.repro import repro as again
+    from breakfall.cli.aside import stdout_aside
 
-    result = again(run, episode)
+    with stdout_aside():
+        result = again(run, episode)
+    noun = "step" if result.steps == 1 else "steps"
     if json:
         sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
     elif result.same:
-        print(f"{result.episode}: the same, {result.steps} steps, to the byte")
+        print(f"{result.episode}: the same, {result.steps} {noun}, to the byte")
     else:
         print(f"{result.episode}: different. {result.difference}")
     for note in result.notes:

@@ -28,10 +28,11 @@ def show(
     \b
     Examples:
       breakfall show runs/default --agent retry --failed
-      breakfall show runs/default store/native/S2/refund-3/0/retry
+      breakfall show runs/default store/alternatives/S2/held-out-0004-damaged_refund/0/retry
     """  # noqa: D301 - the terminal needs the escape itself
     import msgspec
 
+    from breakfall.cli.aside import stdout_aside
     from breakfall.ledger import index
     from breakfall.ledger.line import encode_episode
 
@@ -39,6 +40,8 @@ def show(
         if episode is None:
             upper = None if scenario is None else scenario.upper()
             entries = index.entries(opened, agent=agent, scenario=upper, failed=failed)
+            if not entries:
+                _require_known(index.entries(opened), agent, upper)
             if json:
                 sys.stdout.buffer.write(msgspec.json.encode(entries) + b"\n")
             else:
@@ -53,7 +56,21 @@ def show(
     from breakfall.bench.repro import task_of
     from breakfall.cli.replay import replay
 
-    replay(steps, end, Console(), task=task_of(run, end.key))
+    with stdout_aside():
+        task = task_of(run, end.key)
+    replay(steps, end, Console(), task=task)
+
+
+def _require_known(entries: list[Entry], agent: str | None, scenario: str | None) -> None:
+    """Refuse to list the episodes of an agent or a scenario that the run does not have."""
+    from breakfall.errors import unknown_name
+    from breakfall.vocab import Scenario
+
+    agents = {entry.agent for entry in entries}
+    if agent is not None and agent not in agents:
+        raise unknown_name("agent", agent, agents, "agents of this run")
+    if scenario is not None and scenario not in Scenario.__members__:
+        raise unknown_name("scenario", scenario, Scenario.__members__, "breakfall show RUN lists all episodes")
 
 
 def _list(entries: list[Entry]) -> None:
@@ -62,4 +79,4 @@ def _list(entries: list[Entry]) -> None:
     for entry in entries:
         passed = "yes" if entry.passed else "no"
         print(f"{entry.name:<{width}}  {passed:<6}  {entry.ending:<13}  {entry.steps:>5}  {entry.faults:>6}")
-    print(f"{len(entries)} episodes")
+    print(f"{len(entries):,} episode{'' if len(entries) == 1 else 's'}")

@@ -75,7 +75,7 @@ def test_a_quiet_episode_shows_calls_answer_and_verdict():
         "answer:  It is paid.",
         'facts:   {"status":"paid"}',
         "verdict: passed",
-        "cost:    1 tool calls, 0 model calls, 1.45 s, $0",
+        "cost:    1 tool call, 0 model calls, 1.45 s, $0",
     ]
 
 
@@ -148,7 +148,7 @@ def test_a_quiet_episode_shows_calls_answer_and_verdict():
         ),
         (
             {"purpose": "probe", "strategy": Response.VERIFY, "observed_outcome": Ok(value=1, replayed=True)},
-            ["     how     probe, look-up", "     saw     ok 1 (replayed)"],
+            ["     how     probe, verify", "     saw     ok 1 (replayed)"],
         ),
     ],
 )
