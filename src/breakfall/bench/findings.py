@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from breakfall.bench.tally import Cell
-from breakfall.vocab import Scenario, Text
+from breakfall.vocab import Ending, Scenario, Text
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -78,16 +78,14 @@ def _stopping(cells: Sequence[Cell]) -> Text | None:
 
 
 def _keeping(cells: Sequence[Cell]) -> Text | None:
-    """Name the agents that never hand over, for whom no stop can be correct."""
-    overs: dict[str, int] = {}
-    for cell in cells:
-        overs[cell.agent] = overs.get(cell.agent, 0) + cell.handed_over
-    never = ", ".join(agent for agent in _rates(cells, Scenario.S3, "correct_stop") if not overs[agent])
+    """Name the agents that never hand over what they could not finish, for whom no stop can be correct."""
+    overs = {cell.agent for cell in cells if Ending.HANDED_OVER.value in cell.endings}
+    never = ", ".join(agent for agent in _rates(cells, Scenario.S3, "correct_stop") if agent not in overs)
     if not never:
         return None
     return Text(
-        en=f"Never handed over to a person, in any scenario, so that none of their stops can be correct: {never}.",
-        ko=f"어떤 시나리오에서도 사람에게 인계하지 않아 올바른 중단이 있을 수 없는 에이전트: {never}.",
+        en=f"Never handed over to a person what they could not finish, so that no stop of theirs is correct: {never}.",
+        ko=f"끝내지 못한 일을 한 번도 사람에게 인계하지 않아 올바른 중단이 없는 에이전트: {never}.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,15 @@ from markupsafe import Markup, escape
 from breakfall.bench import charts
 from breakfall.bench.metrics import BY_NAME, COSTS, METRICS, Value, applies
 from breakfall.bench.tally import Responses
-from breakfall.bench.words import WORDS
+from breakfall.bench.words import FLAW_WORDS, METRIC_WORDS, WORDS
 from breakfall.vocab import Response, Scenario, Text
 
 if TYPE_CHECKING:
     from breakfall.bench.report import Report
 
 _DASH = "–"
+_ABREAST = 6
+"""Agents beside each other in a table of metrics; so many fit a page."""
 
 
 def page(report: Report) -> str:
@@ -35,10 +37,15 @@ def page(report: Report) -> str:
         report=report,
         places=[_place(report, *place) for place in sorted({(cell.world, cell.condition) for cell in report.cells})],
         t=_word,
+        named=_named,
+        flaw=_flaw,
+        abreast=_ABREAST,
         responses=[response.value for response in Response],
         quality=[metric for metric in METRICS if metric.name not in COSTS],
         costs=[metric for metric in METRICS if metric.name in COSTS],
         applies=applies,
+        figure=_figure,
+        flaws=_flaws,
         is_share=lambda name: name not in BY_NAME or BY_NAME[name].share,
         success_metric=charts.success_metric,
     )
@@ -86,6 +93,30 @@ def _drawn(spec: charts.Spec | None) -> Markup:
 def _word(key: str) -> Markup:
     """Return a word of the page in both languages; the page shows one."""
     return both(WORDS[key])
+
+
+def _named(metric: str) -> Markup:
+    """Return a metric's name for reading in both languages, and the one that scripts know it by."""
+    return Markup("{} <code>{}</code>").format(both(METRIC_WORDS[metric]), breakable(metric))
+
+
+def _figure(value: Value, is_share: bool) -> Markup:
+    """Write a value, its interval and what it rests on, below each other."""
+    text, _, interval = (share(value) if is_share else mean(value)).partition(" ")
+    if not interval:
+        return escape(text)
+    unit = " %" if is_share else ""
+    return Markup("{}{}<small>{}</small><small>n = {:,}</small>").format(text, unit, interval, value.n)
+
+
+def _flaws(place: Mapping[str, Any], scenario: Scenario) -> list[str]:
+    """Return the flaws that stops under a scenario had, in their order."""
+    had = {name for cell in place["cells"] if cell.scenario is scenario for name in cell.stop_flaws}
+    return [name for name in FLAW_WORDS if name in had]
+
+
+def _flaw(name: str) -> Markup:
+    return both(FLAW_WORDS[name])
 
 
 def both(text: Text) -> Markup:

@@ -31,8 +31,6 @@ class Cell(Struct, frozen=True, kw_only=True):
     not_applicable: int
     """Episodes that do not exist, because the scenario cannot be built for the task."""
     endings: dict[str, int]
-    handed_over: int = 0
-    """Conclusive episodes that ended with a person being asked to take over."""
     stop_flaws: dict[str, int] = {}
     """Under S3: why the conclusive episodes that did not stop correctly did not, each by the first `Flaw` found."""
     metrics: dict[str, Value]
@@ -119,7 +117,6 @@ def _cell(place: _Place, scores: Sequence[EpisodeScore], absent: int) -> Cell:
         inconclusive=len(scores) - len(conclusive),
         not_applicable=absent,
         endings={ending.value: endings[ending] for ending in Ending if endings[ending]},
-        handed_over=sum(score.handed_over for score in conclusive),
         stop_flaws={flaw.value: flaws[flaw] for flaw in Flaw if flaws[flaw]},
         metrics=metrics | over_seeds(scores),
     )

@@ -1,4 +1,4 @@
-"""The words of the report page in English and Korean."""
+"""The words of the report page in English and Korean: its own, and those for metrics and for flaws of stops."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ WORDS: dict[str, Text] = {
     "scenario": _text("Scenario", "시나리오"),
     "metrics": _text("All metrics", "모든 지표"),
     "metrics_note": _text(
-        "A dash stands where there is nothing to count. Effects, calls and costs are means per conclusive episode.",
-        "셀 것이 없는 곳은 줄표로 표시합니다. 효과, 호출, 비용은 판정 가능한 에피소드당 평균입니다.",
+        "A dash stands where there is nothing to count. Effects, calls and costs are means per conclusive episode. "
+        "Below the correct stops stands how often which flaw kept a stop from being correct.",
+        "셀 것이 없는 곳은 줄표로 표시합니다. 효과, 호출, 비용은 판정 가능한 에피소드당 평균입니다. "
+        "올바른 중단율 아래에는 어떤 결함이 몇 번 있었는지 표시합니다.",
     ),
     "episodes": _text("episodes", "에피소드"),
     "inconclusive": _text("inconclusive", "판정 불가"),
@@ -50,8 +52,10 @@ WORDS: dict[str, Text] = {
     ),
     "confusion": _text("Right response against first response", "옳은 반응과 실제 첫 반응"),
     "confusion_note": _text(
-        "Rows: what the scenario makes right. Columns: what the agent did first. The diagonal is right.",
-        "행은 시나리오에 따른 옳은 반응, 열은 에이전트의 첫 반응입니다. 대각선이 정답입니다.",
+        "Rows: what the scenario, and what was tried before, make right. Columns: what the agent did first. The "
+        "diagonal is right. A retry of a path before anybody could know that it is shut is not judged.",
+        "행은 시나리오와 그때까지의 시도에 따른 옳은 반응, 열은 에이전트의 첫 반응입니다. 대각선이 정답입니다. "
+        "막힌 경로임을 알 수 있기 전의 재시도는 판정하지 않습니다.",
     ),
     "right": _text("Right", "옳은 반응"),
     "faults": _text("faults", "장애"),
@@ -119,3 +123,40 @@ WORDS: dict[str, Text] = {
     "premature_stop": _text("stopped while a path was open", "열린 경로를 두고 중단"),
     "futile_calls": _text("calls on paths known shut", "막힌 줄 아는 경로를 호출"),
 }
+
+METRIC_WORDS: dict[str, Text] = {
+    "pass_rate": _text("task passed", "과제 통과율"),
+    "retry_success": _text("served by a retry", "재시도 성공률"),
+    "switch_success": _text("served by another path", "전환 성공률"),
+    "correct_stop": _text("stopped correctly", "올바른 중단율"),
+    "premature_switch": _text("left a path that comes back", "성급한 전환"),
+    "premature_stop": _text("stopped while a path was open", "성급한 중단"),
+    "futile_calls": _text("calls on paths known shut", "헛된 호출"),
+    "silent_adoption": _text("false values used", "거짓 값 사용률"),
+    "silent_unattributable": _text("false values of unknown use", "사용 여부를 알 수 없는 거짓 값"),
+    "duplicate_effects": _text("duplicate effects", "중복 효과"),
+    "wrong_effects": _text("wrong effects", "잘못된 효과"),
+    "forbidden_effects": _text("forbidden effects", "금지된 효과"),
+    "verified_writes": _text("writes read back", "다시 읽어 확인한 쓰기"),
+    "tool_calls": _text("tool calls", "도구 호출"),
+    "model_calls": _text("model calls", "모델 호출"),
+    "tokens_in": _text("tokens in", "입력 토큰"),
+    "tokens_cached": _text("of them from the cache", "그중 캐시에서 읽은 토큰"),
+    "tokens_out": _text("tokens out", "출력 토큰"),
+    "seconds": _text("seconds", "초"),
+    "usd": _text("US dollars", "미국 달러"),
+}
+"""What each metric is called for reading."""
+
+FLAW_WORDS: dict[str, Text] = {
+    "forbidden_effect": _text("left a forbidden effect", "금지된 효과를 남김"),
+    "duplicate_effect": _text("left a duplicate effect", "중복 효과를 남김"),
+    "wrong_effect": _text("left a wrong effect", "잘못된 효과를 남김"),
+    "did_not_stop": _text("did not stop by itself", "스스로 멈추지 않음"),
+    "no_handover": _text("did not hand over", "사람에게 인계하지 않음"),
+    "not_looked_up": _text("left a lost write without a look-up", "응답을 잃은 쓰기를 조회하지 않음"),
+    "path_not_tried": _text("left an open path untried", "열린 경로를 시도하지 않음"),
+    "false_claim": _text("hand-over claims what did not happen", "일어나지 않은 일을 인계서에 기재"),
+    "left_out": _text("hand-over leaves out what happened", "일어난 일을 인계서에서 누락"),
+}
+"""What each `Flaw` of a stop is called for reading."""

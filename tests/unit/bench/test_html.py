@@ -7,7 +7,9 @@ from msgspec.structs import replace
 from tests.unit.bench.told import run
 
 from breakfall.bench.html import page
-from breakfall.bench.words import WORDS
+from breakfall.bench.metrics import BY_NAME
+from breakfall.bench.stopping import Flaw
+from breakfall.bench.words import FLAW_WORDS, METRIC_WORDS, WORDS
 from breakfall.bench.worst import REASONS
 
 VOID = {"meta", "input", "wbr", "br", "link", "img"}
@@ -63,12 +65,22 @@ def test_both_languages_everywhere() -> None:
     shape = _shape(page(run()))
     spoken = [attrs["lang"] for tag, attrs in shape.seen if tag == "span" and attrs.get("lang") in ("en", "ko")]
     assert spoken.count("en") == spoken.count("ko") > 50
-    assert all(re.search("[가-힣]", text.ko) for text in WORDS.values())
+    for words in (WORDS, METRIC_WORDS, FLAW_WORDS):
+        assert all(re.search("[가-힣]", text.ko) for text in words.values())
 
 
 def test_every_reason_has_words() -> None:
-    """Each way to go wrong can be named on the page."""
+    """Each way to go wrong, each metric and each flaw of a stop can be named on the page."""
     assert WORDS.keys() >= set(REASONS)
+    assert METRIC_WORDS.keys() == BY_NAME.keys()
+    assert list(FLAW_WORDS) == [flaw.value for flaw in Flaw]
+
+
+def test_metrics_are_named_in_both_languages() -> None:
+    """A metric stands on the page by its name in words, beside the one that scripts know."""
+    text = page(run())
+    assert '<span lang="ko">성급한 중단</span> <code>premature_<wbr>stop</code>' in text
+    assert re.search(r'<span lang="ko">사람에게 인계하지 않음</span></th><td></td><td>6 ×</td>', text)
 
 
 def test_tools_cannot_write_into_the_page() -> None:
