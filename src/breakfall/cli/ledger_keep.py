@@ -1,4 +1,4 @@
-"""`breakfall ledger verify` and `prune`: whether the log is as it was written, and letting old parts of it go."""
+"""`breakfall ledger verify`, `prune`, `export`: is the log as it was written, what may go, and taking it elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from breakfall.cli.ledger_options import Json, Where
+from breakfall.cli.ledger_options import Json, Since, Until, Where, moment, say
 
 
 def verify(
@@ -82,3 +82,49 @@ def prune(
         sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
     else:
         tables.pruned(Console(), done, dry=dry_run)
+
+
+def export(
+    where: Where,
+    to: Annotated[
+        str, typer.Argument(metavar="TO", help="FILE.jsonl, FILE.parquet, - for JSON lines here, or an OTLP address.")
+    ],
+    run: Annotated[str | None, typer.Option(help="Only this run.")] = None,
+    since: Since = None,
+    until: Until = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="What the OTLP receiver asks for; may be given again."),
+    ] = None,
+) -> None:
+    """Export steps, whole: as JSON lines, as Parquet, or as OpenTelemetry spans over OTLP/HTTP.
+
+    \b
+    Examples:
+      breakfall ledger export ledger steps.parquet --since 7d
+      breakfall ledger export ledger http://127.0.0.1:4318/v1/traces --header api_key=…
+    """  # noqa: D301 - the terminal needs the escape itself
+    from breakfall.errors import UsageError
+    from breakfall.ledger.export import Part, jsonl_file, to_jsonl
+    from breakfall.ledger.store import open_source
+
+    part = Part(run=run, since_s=moment(since, "--since"), until_s=moment(until, "--until"))
+    wrong = [one for one in header or () if "=" not in one]
+    if wrong or (header and not to.startswith(("http://", "https://"))):
+        raise UsageError(f"--header is {(wrong or header)[0]!r}; write NAME=VALUE, and an http address to send it to")  # type: ignore[index]
+    with open_source(where) as source:
+        if to.startswith(("http://", "https://")):
+            from breakfall.ledger.export_otlp import to_otlp
+
+            count = to_otlp(source, to, part, headers=dict(one.split("=", 1) for one in header or ()))
+        elif to == "-":
+            count = to_jsonl(source, sys.stdout.buffer, part)
+        elif to.endswith(".parquet"):
+            from breakfall.ledger.export_parquet import to_parquet
+
+            count = to_parquet(source, Path(to), part)
+        elif to.endswith((".jsonl", ".ndjson")):
+            count = jsonl_file(source, Path(to), part)
+        else:
+            raise UsageError(f"cannot tell what {to!r} shall be; write FILE.jsonl, FILE.parquet, -, or an http address")
+    say(f"exported {count.steps:,} steps, {count.verdicts:,} verdicts and {count.others:,} other lines to {to}")

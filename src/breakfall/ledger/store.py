@@ -120,6 +120,29 @@ def open_ledger(where: str | Path, progress: Progress | None = None) -> Iterator
         connection.close()
 
 
+@contextmanager
+def open_source(where: str | Path) -> Iterator[Source]:
+    """Open the lines of a ledger alone, without its index.
+
+    Raises:
+        UsageError: No ledger is there, or what PostgreSQL needs is not installed.
+        StoreError: The server cannot be reached.
+    """
+    if "://" not in str(where):
+        if not segment_paths(Path(where)):
+            raise UsageError(f"{where}: no ledger is here (no segments/*.jsonl)")
+        yield FolderSource(Path(where))
+        return
+    from breakfall.ledger.postgres import PostgresSource, connect, public_name
+
+    url = address(str(where))
+    connection = connect(url)
+    try:
+        yield PostgresSource(connection, public_name(url))
+    finally:
+        connection.close()
+
+
 def address(where: str) -> str:
     """Return the address of a database.
 
