@@ -43,6 +43,21 @@ def test_same_bytes_with_one_worker_and_two(tmp_path, spec):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
+def test_the_profile_is_named_with_its_content(tmp_path, spec):
+    """A profile's file is named as it was asked for, by its own name, and by the hash of what it held."""
+    reports = []
+    for n, rate in enumerate((0.2, 0.4, 0.4)):
+        file = tmp_path / f"noise{n}.toml"
+        file.write_text(f'name = "noise"\nbase = "clean"\n[kinds]\ntimeout = {rate}\n')
+        run(spec(profile=str(file), tasks="1", seeds=1), tmp_path / str(n))
+        report.write(report.build(tmp_path / str(n)), tmp_path / str(n))
+        reports.append(report.read(tmp_path / str(n) / report.JSON))
+    assert [one.profile for one in reports] == [str(tmp_path / f"noise{n}.toml") for n in range(3)]
+    assert {one.profile_name for one in reports} == {"noise"}
+    assert reports[0].profile_digest != reports[1].profile_digest == reports[2].profile_digest != ""
+    assert reports[2].profile_digest in (tmp_path / "2" / report.HTML).read_text()
+
+
 def test_every_template_is_found(folder):
     """Tasks are looked up by the world's name in the run, also for a world of one's own."""
     assert {row.name for row in report.build(folder).report.by_template} == {"number"}

@@ -51,6 +51,11 @@ class Report(Struct, frozen=True, kw_only=True):
     complete: bool
     """Whether every episode of the run is in."""
     profile: str
+    """The profile as it was asked for: a name or a file."""
+    profile_name: str = ""
+    """What it calls itself."""
+    profile_digest: str = ""
+    """Hash of its content: runs with equal ones met the same noise; "" for runs that did not note it."""
     seeds: int
     data: dict[str, str]
     """Hash of each world's data."""
@@ -175,6 +180,8 @@ def assemble(
         command=run.command,
         complete=run.complete,
         profile=run.spec.profile,
+        profile_name=run.profile.name,
+        profile_digest=run.profile_digest,
         seeds=run.spec.seeds,
         data=dict(sorted(run.data.items())),
         code=run.code,
