@@ -70,7 +70,7 @@ class TestReplay:
             for tool, arguments in player.calls():
                 package(world).tools[tool].invoke(data=plain, **arguments)
                 player.call(tool, arguments)
-            live = player.env._session._data  # type: ignore[attr-defined]
+            live = player.env._session._tables  # type: ignore[attr-defined]
             for name, table in plain.items():
                 assert frozen(dict(live[name].items())) == frozen(table), (task.id, name)
 

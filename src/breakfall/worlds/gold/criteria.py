@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from breakfall.vocab import Answer
+from breakfall.worlds.gold.case import Ended, Finding
 
 _SHOWN = 5
 
@@ -23,3 +24,21 @@ def unsaid(answer: Answer, wanted: Iterable[str]) -> Iterator[str]:
     for text in wanted:
         if text.lower() not in told:
             yield f"the answer does not say {text!r}"
+
+
+class DatabaseCriteria:
+    """τ-bench's rule: the database as gold leaves it, and certain texts said.
+
+    Args:
+        said: Texts that the answer must contain.
+    """
+
+    def __init__(self, said: Sequence[str]) -> None:
+        self._said = tuple(said)
+
+    def find(self, ended: Ended) -> Finding:
+        """Judge a finished episode."""
+        return Finding(
+            state=tuple(differences(ended.session.changes(), ended.gold)),
+            answer=tuple(unsaid(ended.answer, self._said)),
+        )

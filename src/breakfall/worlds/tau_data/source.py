@@ -1,4 +1,4 @@
-"""Where a τ-bench world comes from, and how its tasks are judged."""
+"""Where a τ-bench world comes from: the package's tasks as cases over one database that is loaded once."""
 
 from __future__ import annotations
 
@@ -7,30 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from breakfall.worlds.gold.case import Case, Ended, Finding
-from breakfall.worlds.gold.criteria import differences, unsaid
+from breakfall.worlds.gold.case import Case
+from breakfall.worlds.gold.criteria import DatabaseCriteria
 from breakfall.worlds.gold.domain import Domain, GoldCall
+from breakfall.worlds.gold.session import Ran, parsed
+from breakfall.worlds.gold.tables import TableSession
 from breakfall.worlds.gold.tools import Doc
 from breakfall.worlds.tau_data.package import Package
-from breakfall.worlds.tau_data.session import DataSession
-
-
-class DataCriteria:
-    """τ-bench's rule: the database as gold leaves it, and the outputs said.
-
-    Args:
-        outputs: Texts that the answer must contain.
-    """
-
-    def __init__(self, outputs: Sequence[str]) -> None:
-        self._outputs = tuple(outputs)
-
-    def find(self, ended: Ended) -> Finding:
-        """Judge a finished episode."""
-        return Finding(
-            state=tuple(differences(ended.session.changes(), ended.gold)),
-            answer=tuple(unsaid(ended.answer, self._outputs)),
-        )
 
 
 class DataSource:
@@ -74,8 +57,17 @@ class DataSource:
         return self.package.load()
 
     @cached_property
-    def _base(self) -> DataSession:
-        return DataSession(self.package.tools, self._data, self._refusal)
+    def _base(self) -> TableSession:
+        tools = {name: tool.invoke for name, tool in self.package.tools.items()}
+        return TableSession(tools, self._data, self._answer)
+
+    def _answer(self, text: Any) -> Ran:
+        """Tell a refusal from an answer: both are texts."""
+        if type(text) is not str:  # a tool that fell off its end
+            return Ran(text)
+        if self._refusal.match(text):
+            return Ran(error=text.removeprefix("Error: "), text=text)
+        return Ran(parsed(text), text=text)
 
     def _case(self, task: Any, split: str, name: str) -> Case:
         calls = [  # a gold call of a tool that does not exist does nothing in the package either
@@ -91,6 +83,6 @@ class DataSource:
             calls=calls,
             said=task.outputs,
             initial=self._base,
-            criteria=DataCriteria(task.outputs),
+            criteria=DatabaseCriteria(task.outputs),
             domain=self.domain,
         )
