@@ -23,12 +23,14 @@ from breakfall.runtime.wants import Attempt, Done, Running
 from breakfall.runtime.writes import JournalledWrite
 from breakfall.vocab import (
     Call,
+    Effect,
     Failed,
     Handoff,
     Ok,
     Outcome,
     Step,
     StepSink,
+    Syncing,
     Tool,
     Uncertainty,
     Verification,
@@ -176,12 +178,18 @@ class Run:
                 kept.pop(next(iter(kept)))
 
     def going_out(self, want: Attempt) -> Claim | None:
-        """Let an attempt out: a write only once the journal holds its intent."""
+        """Let an attempt out: a write only once the journal holds its intent.
+
+        What nothing undoes waits until every step before it is on disk.
+        """
         self.state.calls_left -= 1
+        tool = want.tool
+        if tool is not None and tool.effect is Effect.IRREVERSIBLE and isinstance(self._ledger, Syncing):
+            self._ledger.sync()
         write = self._writes.get(want.call.id) if self._writes and not want.purpose else None
-        if write is None or want.tool is None:
+        if write is None or tool is None:
             return None
-        return write.going_out(want.call, want.tool, settled_no=self.state.settled.get(want.call.id) is False)
+        return write.going_out(want.call, tool, settled_no=self.state.settled.get(want.call.id) is False)
 
     def came_back(self, want: Attempt, outcome: Outcome, error: BaseException | None, sent_s: float) -> Done:
         """Take in how an attempt ended."""

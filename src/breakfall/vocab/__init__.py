@@ -36,6 +36,7 @@ from breakfall.vocab.ports import (
     Environment,
     Recorder,
     StepSink,
+    Syncing,
     Toolbox,
     World,
 )
@@ -135,6 +136,7 @@ __all__ = [
     "StepSink",
     "Stop",
     "Switch",
+    "Syncing",
     "Task",
     "Text",
     "Tool",

@@ -1,4 +1,4 @@
-"""The Protocols that others implement: World, Environment, Agent, Toolbox, Clock, Recorder, StepSink."""
+"""The Protocols that others implement: World, Environment, Agent, Toolbox, Clock, Recorder, StepSink, Syncing."""
 
 from __future__ import annotations
 
@@ -183,4 +183,13 @@ class StepSink(Protocol):
 
     def step(self, step: Step) -> None:
         """Store one step. Called from several threads and tasks; a sink makes sure of its own order."""
+        ...
+
+
+@runtime_checkable
+class Syncing(StepSink, Protocol):
+    """A sink that can put on disk what it has acknowledged; what nothing undoes waits for that."""
+
+    def sync(self) -> None:
+        """Return once everything acknowledged so far is on disk."""
         ...
