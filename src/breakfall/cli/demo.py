@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from breakfall.demos.fabrication.play import Report as Fabricated
     from breakfall.demos.orders.play import Report
 
 demo = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run a proof on a real service.")
@@ -56,6 +57,57 @@ def orders(
     else:
         _render(report)
     raise typer.Exit(0 if report.holds else 1)
+
+
+@demo.command()
+def fabrication(
+    seed: Annotated[int, typer.Option(min=0, help="The task, and which of its steps are fabricated.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Let an agent leave out three steps of fourteen and one look-up, and say that all is done.
+
+    It books payments, writes invoices, sends receipts and closes an issue: in a SQLite file, a folder, a mailbox and a
+    small HTTP service. Its own status log says ok fourteen times. The ledger holds the calls that were really made, and
+    the watchdog looks at everything again with a token of its own.
+
+    Exit codes: 0 the watchdog named what was fabricated and nothing else, 1 it did not, 2 usage.
+
+    \b
+    Example:
+      breakfall demo fabrication --seed 7
+    """  # noqa: D301 - the terminal needs the escape itself
+    import msgspec
+
+    from breakfall.demos.fabrication.play import play
+
+    report = play(seed)
+    if json:
+        sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    else:
+        _render_fabrication(report)
+    raise typer.Exit(0 if report.exact else 1)
+
+
+def _render_fabrication(report: Fabricated) -> None:
+    """Print the steps side by side, and what the watchdog says."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"The agent says: {report.said!r}", title_justify="left")
+    for heading in ("step", "task", "status log", "ledger", "watchdog", "truth"):
+        table.add_column(heading, justify="right" if heading == "step" else "left")
+    for row in report.rows:
+        truth = f"fabricated {row.fabricated}" if row.fabricated else ""
+        style = "bold" if row.fabricated else None
+        table.add_row(str(row.number), row.task, row.log, row.ledger, row.verdict, truth, style=style)
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    console.print(table)
+    for finding in report.findings:
+        console.print(finding, soft_wrap=True, highlight=False, markup=False)
+    console.print(
+        "Exactly what was fabricated." if report.exact else "This is not what was fabricated.", highlight=False
+    )
+    console.print(f"Again: {report.command}", highlight=False)
 
 
 def _render(report: Report) -> None:

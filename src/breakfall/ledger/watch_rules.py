@@ -129,6 +129,8 @@ def _no_evidence(step: Step, evidence: Step | None) -> str | None:
         return f"it says verified by step {named}, and that call failed: {outcome.message}"
     if isinstance(outcome, Ok) and outcome.replayed:
         return f"it says verified by step {named}, and that call was answered from memory: nothing looked"
+    if evidence.effect not in (None, Effect.READ):
+        return f"it says verified by step {named}, and that was a {evidence.effect.value}, not a look"
     if not reads(step) and evidence.at_s < step.at_s and evidence.n < step.n:
         return f"it says verified by step {named}, and that looked before the write"
     if _about_another(step, evidence):

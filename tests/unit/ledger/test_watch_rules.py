@@ -147,6 +147,11 @@ class TestEvidence:
         """A look-up that was refused, lost or answered from memory saw nothing."""
         assert self.why(self.CLAIM, self.look(outcome)) is not None
 
+    def test_a_write_is_no_look(self) -> None:
+        """Another write is no evidence; a call whose effect nobody named may be."""
+        assert "not a look" in str(self.why(self.CLAIM, self.look(effect=Effect.WRITE)))
+        assert self.why(self.CLAIM, self.look(effect=None)) is None
+
     def test_before_the_write(self) -> None:
         """What was read before the write says nothing of it; a read may be checked by an earlier one."""
         early = self.look(n=1, at_s=1.0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from breakfall.errors import StoreError
 from breakfall.ledger.line import DECODER, Line
 from breakfall.ledger.source import Source, decode
 from breakfall.ledger.verdict import Evidence, Incident, Judgement, Rule, StepVerdict
@@ -48,17 +47,20 @@ class Judge:
         self._state = state
         self._settings = settings
 
-    def judge(self, claim: Claim, now_s: float) -> Judged:
-        """Judge one claim.
+    def judge(self, claims: Sequence[Claim], now: Callable[[], float]) -> list[Judged]:
+        """Judge claims, each by itself, in their order.
 
         Raises:
             StoreError: The ledger cannot be read.
         """
+        lines = self._lines([(claim.segment, claim.at) for claim in claims if claim.kind != "incident"])
+        return [self._judge(claim, lines.get((claim.segment, claim.at)), now()) for claim in claims]
+
+    def _judge(self, claim: Claim, line: Line | None, now_s: float) -> Judged:
         if claim.kind == "incident":
             incident = DECODER.decode(claim.data or b"")
             assert isinstance(incident, Incident)
             return Judged(said=(replace(incident, unix_s=now_s),))
-        line = self._line(claim.segment, claim.at)
         if line is None:  # dropped by retention before it was judged
             return Judged()
         if isinstance(line, EpisodeEnd):
@@ -157,21 +159,26 @@ class Judge:
         return replace(evidence, by=look.tool, asked=look.asked, found={"applied": look.applied, "why": look.why})
 
     def _steps(self, episodes: list[str], n: int | None = None) -> Iterator[Step]:
-        for name in episodes:
-            for segment, at in self._state.places(name, n):
-                line = self._line(segment, at)
-                if isinstance(line, Step):
-                    yield line
+        places = [place for name in episodes for place in self._state.places(name, n)]
+        lines = self._lines(places)
+        for place in places:
+            line = lines.get(place)
+            if isinstance(line, Step):
+                yield line
 
-    def _line(self, segment: str, at: int) -> Line | None:
-        """Read the line at a place; None where it is no longer there."""
-        try:
-            for raw in self._source.lines(segment, at):
-                return decode(self._source, segment, raw.line)
-        except StoreError:
-            if segment in self._source.segments():
-                raise
-        return None
+    def _lines(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Line]:
+        """Read the lines at places, segment by segment; those that are no longer there are left out."""
+        by_segment: dict[str, list[int]] = {}
+        for segment, at in places:
+            by_segment.setdefault(segment, []).append(at)
+        there = self._source.segments()
+        return {
+            (segment, at): decode(self._source, segment, raw)
+            for segment, ats in by_segment.items()
+            if segment in there
+            for at, raw in self._source.pick(segment, sorted(set(ats)))
+            if raw
+        }
 
 
 def _later(claim: Claim, due_s: float, *, looks: int | None = None, noes: int | None = None) -> Claim:

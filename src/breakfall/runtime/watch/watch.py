@@ -162,25 +162,19 @@ class Watch:
         try:
             if self._place.shared:
                 self._read()  # whoever held one before us may have judged it
-            open_ids = {claim.id for claim in claims} - self._state.known(claim.id for claim in claims)
-            said: list[StepVerdict | Incident] = []
-            after: list[Claim | str] = []
-            for claim in claims:
-                if claim.id not in held:
-                    after.append(replace(claim, due_s=self._now() + _BUSY_S))
-                elif claim.id in open_ids:
-                    judged = self._judge.judge(claim, self._now())
-                    said += judged.said
-                    after.append(judged.again or claim.id)
-                else:
-                    after.append(claim.id)
-            self._write(said)
+            known = self._state.known(held)
+            ours = [claim for claim in claims if claim.id in held and claim.id not in known]
+            judged = self._judge.judge(ours, self._now)
+            self._write([line for one in judged for line in one.said])
+            again = [one.again for one in judged if one.again is not None]
+            again += [replace(one, due_s=self._now() + _BUSY_S) for one in claims if one.id not in held]
+            later = {claim.id for claim in again}
             with self._state.change():
-                for one in after:
-                    if isinstance(one, str):
-                        self._state.rows("DELETE FROM claim WHERE id = ?", one)
-                    else:
-                        self._state.rows(_AGAIN, one.due_s, one.looks, one.noes, one.id)
+                for claim in claims:
+                    if claim.id not in later:
+                        self._state.rows("DELETE FROM claim WHERE id = ?", claim.id)
+                for claim in again:
+                    self._state.rows(_AGAIN, claim.due_s, claim.looks, claim.noes, claim.id)
         finally:
             self._place.release()
 
