@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from breakfall.faults.plausible import Ids, aged, ages, other, rotated
+from breakfall.faults.aging import aged
+from breakfall.faults.plausible import Ids, other, rotated
 from breakfall.faults.shape import Place, Shape, What
 from breakfall.seeds import Stream
 from breakfall.vocab import Arguments, Corruption, Ok
@@ -49,7 +50,7 @@ def partial_data(answer: Ok, shape: Shape, draw: Stream) -> Falsified | None:
     return Falsified(Ok(value=shown, replayed=answer.replayed), tuple(corruptions))
 
 
-def stale_value(answer: Ok, shape: Shape, draw: Stream, earlier: Any | None) -> Falsified | None:
+def stale_value(answer: Ok, shape: Shape, draw: Stream, earlier: Any | None, *, ages: bool = True) -> Falsified | None:
     """Show what the answer was before the last change; where the world knows no other, an aged answer.
 
     Args:
@@ -57,13 +58,16 @@ def stale_value(answer: Ok, shape: Shape, draw: Stream, earlier: Any | None) -> 
         shape: What its places hold.
         draw: Where to draw from.
         earlier: The world's earlier answer, None if it has none.
+        ages: Whether the answer may age: that of a write tells of what is new, so nothing was there before.
     """
+    places = shape.places(answer.value)
     if earlier is not None:
         changes = differences(answer.value, earlier)
-        stamps = {_text(place.at) for place in shape.places(answer.value) if place.leaf.what is What.AS_OF}
+        stamps = {_text(place.at) for place in places if place.leaf.what is What.AS_OF}
         if any(change.pointer not in stamps for change in changes):
             return Falsified(Ok(value=earlier, replayed=answer.replayed), tuple(changes))
-    return _aged(answer, shape, draw)
+    changed = aged(answer.value, places, draw) if ages else []
+    return _with(answer, changed) if changed else None
 
 
 def factual_error(answer: Ok, shape: Shape, draw: Stream, ids: Ids, arguments: Arguments) -> Falsified | None:
@@ -133,30 +137,6 @@ def _left_over(longer: list[Any], shorter: list[Any]) -> list[int] | None:
         else:
             left.append(index)
     return left if taken == len(shorter) else None
-
-
-def _aged(answer: Ok, shape: Shape, draw: Stream) -> Falsified | None:
-    """Turn one value back, and with it the answer's own times; an answer without such a value cannot age.
-
-    What changes over a record's life is tried first, then its dates, then a list that lacks its newest item.
-    """
-    all_places = shape.places(answer.value)
-    living = [place for place in all_places if ages(place.leaf)]
-    dates = [place for place in all_places if place.leaf.what is What.DATE]
-    stamps = [
-        (place, time)
-        for place in all_places
-        if place.leaf.what is What.AS_OF and (time := aged(place.leaf, place.value, draw)) is not None
-    ]
-    for place in (*rotated(living, draw), *rotated(dates, draw)):
-        false = aged(place.leaf, place.value, draw)
-        if false is not None:
-            return _with(answer, [(place, false), *stamps])
-    if isinstance(answer.value, list) and answer.value:
-        last = len(answer.value) - 1
-        gone = Corruption(pointer=f"/{last}", true=answer.value[last], shown=None, removed=True)
-        return Falsified(Ok(value=answer.value[:last], replayed=answer.replayed), (gone,))
-    return None
 
 
 def _with(answer: Ok, changes: list[tuple[Place, Any]]) -> Falsified:

@@ -246,7 +246,7 @@ class Injector:
         if strike.kind is FaultKind.PARTIAL_DATA:
             return corrupt.partial_data(truth, shape, draw)
         if strike.kind is FaultKind.STALE_VALUE:
-            return corrupt.stale_value(truth, shape, draw, earlier)
+            return corrupt.stale_value(truth, shape, draw, earlier, ages=not strike.line.tool.writes)
         return corrupt.factual_error(truth, shape, draw, self._environment.ids, arguments)
 
     async def _false_success(self, strike: _Strike, arguments: dict[str, Any]) -> tuple[Outcome, Injection]:

@@ -24,8 +24,6 @@ _DIGITS = re.compile(r"[0-9]{1,15}")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _EXACT_INTEGERS = 2**53
 _SECONDS_PER_DAY = 86_400
-_AGES = frozenset({What.STATUS, What.QUANTITY, What.MONEY, What.NUMBER, What.FLAG})
-"""What changes over the life of a record."""
 
 
 def other(leaf: Leaf, value: Any, draw: Stream, ids: Ids) -> Any | None:
@@ -33,30 +31,18 @@ def other(leaf: Leaf, value: Any, draw: Stream, ids: Ids) -> Any | None:
     if not leaf.what.load_bearing:
         return None
     if leaf.choices:
-        return _first_valid(leaf, value, rotated(leaf.choices, draw))
+        return first_valid(leaf, value, rotated(leaf.choices, draw))
     if leaf.what is What.ID:
-        return _first_valid(leaf, value, _other_ids(leaf, value, draw, ids))
-    return _first_valid(leaf, value, _MAKERS[leaf.what](value, draw))
+        return first_valid(leaf, value, _other_ids(leaf, value, draw, ids))
+    return first_valid(leaf, value, _MAKERS[leaf.what](value, draw))
 
 
-def ages(leaf: Leaf) -> bool:
-    """Whether an earlier answer could have held another value here."""
-    return leaf.what in _AGES
+def similar(what: What, value: Any, draw: Stream) -> Iterator[Any]:
+    """Yield values of the same form, in a drawn order, whatever the schema says."""
+    yield from _MAKERS[what](value, draw)
 
 
-def aged(leaf: Leaf, value: Any, draw: Stream) -> Any | None:
-    """Return a value that could have stood here earlier, or None if there is none; times only go back."""
-    if leaf.what in (What.AS_OF, What.DATE):
-        days = -draw.integer(1, 3)
-        return _first_valid(leaf, value, _earlier_times(value, days))
-    if leaf.what is What.STATUS:
-        return _first_valid(leaf, value, _earlier_statuses(leaf.choices or STATUSES, value))
-    if leaf.choices:
-        return _first_valid(leaf, value, rotated(leaf.choices, draw))
-    return _first_valid(leaf, value, _MAKERS[leaf.what](value, draw)) if leaf.what in _AGES else None
-
-
-def _first_valid(leaf: Leaf, value: Any, candidates: Iterable[Any]) -> Any | None:
+def first_valid(leaf: Leaf, value: Any, candidates: Iterable[Any]) -> Any | None:
     """Take the first candidate that differs and that the place's schema admits.
 
     A true value that breaks its own schema binds the false one only to its type.
@@ -137,17 +123,10 @@ def _decimals(value: float) -> int:
 def _dates(value: Any, draw: Stream) -> Iterator[Any]:
     """Times some days off, written as the true one is."""
     for days in rotated(_DAYS, draw):
-        yield from _shifted(value, days)
+        yield from shifted(value, days)
 
 
-def _earlier_times(value: Any, days: int) -> Iterator[Any]:
-    """Times some days back; for seconds since a start that is nearer, the start itself."""
-    yield from _shifted(value, days)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield from (value // 2, value - value)
-
-
-def _shifted(value: Any, days: int) -> Iterator[Any]:
+def shifted(value: Any, days: int) -> Iterator[Any]:
     """Yield the time moved by days, if it can be read and moved: an ISO text, or seconds or milliseconds."""
     if isinstance(value, str) and _ISO_DATE.match(value):
         try:
@@ -162,14 +141,6 @@ def _statuses(value: Any, draw: Stream) -> Iterator[Any]:
     """Other statuses, in the true one's case."""
     for status in rotated(STATUSES, draw):
         yield _in_case(status, value)
-
-
-def _earlier_statuses(order: Sequence[Any], value: Any) -> Iterator[Any]:
-    """Statuses before this one in the order of a life, the nearest first; then those after it."""
-    cased = [_in_case(status, value) if order is STATUSES else status for status in order]
-    at = cased.index(value) if value in cased else len(cased)
-    yield from reversed(cased[:at])
-    yield from cased[at:]
 
 
 def _in_case(status: str, like: Any) -> str:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from breakfall.faults.plausible import aged, other
+from breakfall.faults.plausible import other
 from breakfall.faults.shape import STATUSES, UNKNOWN, Shape
 from breakfall.seeds import stream
 
@@ -22,10 +22,6 @@ def leaf(schema, value):
 
 def others(schema, value, ids=no_ids):
     return {other(leaf(schema, value), value, stream(seed), ids) for seed in SEEDS}
-
-
-def older(schema, value):
-    return {aged(leaf(schema, value), value, stream(seed)) for seed in SEEDS}
 
 
 def test_money_keeps_its_scale():
@@ -152,28 +148,3 @@ def test_nothing_to_replace(schema, value):
 def test_not_a_number():
     """A value that is no number is not turned into another that is none."""
     assert all(false is None or false == false for false in others({"x-kind": "money"}, float("nan")))
-
-
-def test_aged_statuses_go_back():
-    """An aged status is the one before in its list; the first can only be a later one."""
-    assert older({"enum": ["a", "b", "c"]}, "c") == {"b"}
-    assert older({"enum": ["a", "b", "c"]}, "a") == {"b"}
-    assert older({}, "delivered") == {"in_transit"}
-    assert older({"x-kind": "status"}, "unheard of") == {STATUSES[-1]}
-
-
-def test_aged_times_go_back():
-    """Times only go back when an answer ages, also those that count from a start."""
-    assert all(value < "2025-03-20" for value in older({"x-kind": "as_of"}, "2025-03-20"))
-    assert all(value < 12.5 for value in older({"x-kind": "as_of"}, 12.5))
-    assert older({"type": "number", "minimum": 0, "x-kind": "as_of"}, 12.0) == {6.0}
-    assert older({"type": "integer", "minimum": 0, "x-kind": "as_of"}, 0) == {None}
-
-
-def test_aged_amounts():
-    """Counts and amounts change with age; ids, addresses and prose do not."""
-    assert None not in older({"x-kind": "quantity"}, 4)
-    assert None not in older({"x-kind": "quantity", "enum": [1, 4, 8]}, 4)
-    assert older({"x-kind": "id:order"}, "O1") == {None}
-    assert older({"format": "email"}, "kim@example.org") == {None}
-    assert older({"x-kind": "text"}, "prose 1") == {None}
