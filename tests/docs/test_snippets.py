@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("docs/memory.md", "docs/recovery.md", "docs/steps.md")
+PAGES = ("docs/memory.md", "docs/recovery.md", "docs/steps.md", "docs/watch.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from breakfall.errors import StoreError
 from breakfall.ledger.line import encode
 from breakfall.ledger.scrub import SCRUBBED, Scrubber
 from breakfall.ledger.verdict import Incident, StepVerdict, Trouble
@@ -104,13 +106,19 @@ class Watch:
         """Read what is new, judge what is due, and alert.
 
         Raises:
-            StoreError: The ledger cannot be read or written.
+            StoreError: The ledger, or what is remembered of it, cannot be read or written.
         """
-        self._read()
-        self._troubles()
-        self.judge_due()
-        self._undelivered += self._alerts.send(self._now()).undelivered
-        self._forget()
+        try:
+            self._read()
+            self._troubles()
+            self._judge_due()
+            self._undelivered += self._alerts.send(self._now()).undelivered
+            self._forget()
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self._state.path}: what the watchdog remembers cannot be read or written: {error}; make room, or "
+                "remove it to begin anew: verdicts that stand in the ledger are not said twice"
+            ) from None
 
     def next_due_s(self) -> float | None:
         """Return when the next claim may be judged; None if there is none."""
@@ -146,7 +154,7 @@ class Watch:
             if incident or (isinstance(line, StepVerdict) and line.alarming):
                 self._found.append(line)
 
-    def judge_due(self) -> None:
+    def _judge_due(self) -> None:
         """Judge what is due, and write down what it came to.
 
         A verdict is on disk before its claim is forgotten; whoever is killed in between finds the verdict in the

@@ -92,3 +92,14 @@ def test_mistakes(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(UsageError) as error:
         load(path, {})
     assert words in str(error.value)
+
+
+def test_the_page(tmp_path: Path) -> None:
+    """The file that the page shows is read as it stands."""
+    page = (Path(__file__).parents[4] / "docs/watch.md").read_text()
+    text = page.split("```toml\n")[1].split("```")[0]
+    settings = load(written(tmp_path, text), {"SLACK_WEBHOOK": "https://x.example/y", "WATCHDOG_GITHUB_TOKEN": "token"})
+    assert (list(settings.tools), settings.heartbeat) == (["close_issue"], {"triage": 300.0})
+    found = settings.wordings[0].pattern.search("Closed issue #42.")
+    assert found is not None
+    assert found["number"] == "42"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from breakfall.errors import UsageError
+from breakfall.errors import StoreError, UsageError
 from breakfall.ledger.check import check
 from breakfall.ledger.verdict import Incident, StepVerdict, Trouble
 from breakfall.ledger.watch_answer import Wording
@@ -333,6 +333,30 @@ class TestRestart:
             place.close()
         scene.ticks(settings)
         assert sorted(scene.verdicts(), key=lambda one: one[2]) == [("contradicted", "reread", n) for n in range(3)]
+
+
+class TestMemory:
+    def test_damaged(self, scene: Any) -> None:
+        """A state that is none is refused with what to do, when it is opened and while it is used."""
+        scene.step(0)
+        watch = scene.ticks(times=1)
+        watch._state.db.execute("DROP TABLE claim")
+        with pytest.raises(StoreError, match=r"watch\.db: .* no such table: claim; make room, or remove it"):
+            watch.tick()
+        watch.close()
+        (scene.folder / "watch.db").write_bytes(b"x" * 5000)
+        with pytest.raises(StoreError, match=r"cannot be used as a watchdog's state: .* remove it to begin anew"):
+            scene.ticks()
+
+    def test_forgotten(self, scene: Any) -> None:
+        """Evidence that is no longer remembered makes a verification unverifiable, not fabricated."""
+        scene.read(1)
+        watch = scene.ticks(times=1, seconds=4 * 24 * 3600.0)
+        watch.tick()
+        scene.step(2, verification=Verification(status=PASSED, by="agent", evidence=1))
+        scene.clock.at_s += 10.0
+        watch.tick()
+        assert ("unverifiable", "evidence", 2) in scene.verdicts()
 
 
 class TestAlerts:
