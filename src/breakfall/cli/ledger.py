@@ -38,7 +38,7 @@ def runs(
     version: Version = None,
     since: Since = None,
     until: Until = None,
-    grave: Annotated[bool, typer.Option("--grave", help="Only runs with errors or warnings.")] = False,
+    grave: Annotated[bool, typer.Option("--grave", help="Only runs with errors, warnings or alarms.")] = False,
     limit: Limit = 50,
     json: Json = False,
     csv: Csv = False,
@@ -78,12 +78,19 @@ def timeline(
     from rich.console import Console
 
     from breakfall.cli import ledger_tables as tables
-    from breakfall.ledger import questions_run
+    from breakfall.ledger import questions_run, questions_trouble
 
     with opened(where) as asked:
         moments = questions_run.timeline(asked, run, limit=last)
-    name = moments[-1].line.run if moments else run
-    give(moments, json=json, csv=csv, show=lambda: tables.timeline(Console(), name, moments, full=full))
+        name = moments[-1].line.run if moments else run
+        said = questions_trouble.verdicts(asked, chosen(run=name))
+
+    def show() -> None:
+        tables.timeline(Console(), name, moments, full=full)
+        if said:
+            tables.verdicts(Console(), said)
+
+    give(moments, json=json, csv=csv, show=show)
 
 
 @ledger.command()
@@ -227,6 +234,36 @@ def grave(
 
 
 @ledger.command()
+def verdicts(
+    where: Where,
+    every: Annotated[bool, typer.Option("--all", help="Confirmed claims, too.")] = False,
+    agent: Agent = None,
+    tool: Tool = None,
+    run: Run = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """List what the watchdog contradicts or noticed otherwise, the latest first.
+
+    \b
+    Example:
+      breakfall ledger verdicts ledger --since 24h
+    """  # noqa: D301 - the terminal needs the escape itself
+    from rich.console import Console
+
+    from breakfall.cli import ledger_tables as tables
+    from breakfall.ledger import questions_trouble
+
+    with opened(where) as asked:
+        which = chosen(run=run, agent=agent, tool=tool, since=since, until=until)
+        rows = questions_trouble.verdicts(asked, which, every=every, limit=limit)
+    give(rows, json=json, csv=csv, show=lambda: tables.verdicts(Console(), rows))
+
+
+@ledger.command()
 def retries(
     where: Where,
     agent: Agent = None,
@@ -348,7 +385,7 @@ def search(
 @ledger.command()
 def query(
     where: Where,
-    sql: Annotated[str, typer.Option("--sql", help="SQL over the views steps, runs and episodes.")] = "",
+    sql: Annotated[str, typer.Option("--sql", help="SQL over the views steps, runs, episodes and verdicts.")] = "",
     json: Json = False,
     csv: Csv = False,
 ) -> None:
@@ -372,4 +409,4 @@ def query(
     give(named, json=json, csv=csv, show=lambda: tables.found(Console(), columns, rows))
 
 
-_VIEWS = ("steps", "runs", "episodes")
+_VIEWS = ("steps", "runs", "episodes", "verdicts")

@@ -17,7 +17,7 @@ from breakfall.ledger.questions import By, Count, RunLine, StepLine
 from breakfall.ledger.questions_cost import Outlier, Spending
 from breakfall.ledger.questions_run import Change, Comparison, Moment, Pair
 from breakfall.ledger.questions_search import Hit
-from breakfall.ledger.questions_trouble import Chain, Part
+from breakfall.ledger.questions_trouble import Chain, Part, VerdictLine
 from breakfall.ledger.retention import Pruning
 from breakfall.vocab import Failed, Step, Uncertainty, VerificationStatus
 
@@ -75,6 +75,7 @@ def runs(console: Console, rows: Sequence[RunLine]) -> None:
             "#steps",
             "#errors",
             "#warnings",
+            "#alarms",
             "#unverified",
             "#tokens",
             "#$",
@@ -89,6 +90,7 @@ def runs(console: Console, rows: Sequence[RunLine]) -> None:
                 row.steps,
                 Text(f"{row.errors:,}", "bold red" if row.errors else "dim"),
                 Text(f"{row.warnings:,}", "yellow" if row.warnings else "dim"),
+                Text(f"{row.alarms:,}", "bold red" if row.alarms else "dim"),
                 row.unverified,
                 row.tokens,
                 row.usd,
@@ -109,7 +111,10 @@ def _moment(one: Moment, *, full: bool) -> Sequence[Any]:
     step, line = one.step, one.line
     how = "" if not step.purpose and step.strategy is None else f" ({step.strategy or step.purpose})"
     call = f"{step.call} {step.tool} {_json(step.arguments)}{how}"
-    said = f"\n{one.reason}" if one.reason else ""
+    severity = Text(line.severity + (f"\n{one.reason}" if one.reason else ""), _SEVERITY[line.severity])
+    for verdict in one.verdicts:
+        style = "bold red" if verdict.alarming else "green"
+        severity.append(f"\nwatchdog: {verdict.judgement}: {cut(verdict.why, full=full)}", style)
     return (
         step.n,
         clock(step.unix_s) if step.unix_s is not None else f"{step.at_s:.1f} s",
@@ -118,7 +123,7 @@ def _moment(one: Moment, *, full: bool) -> Sequence[Any]:
         observed(step, full=full),
         Text(_verification(step), _VERIFIED[step.verification.status]),
         Text(step.uncertainty_signal.value, _CERTAIN[step.uncertainty_signal]),
-        Text(f"{line.severity}{said}", _SEVERITY[line.severity]),
+        severity,
     )
 
 
@@ -201,6 +206,17 @@ def steps(console: Console, title: str, rows: Sequence[StepLine]) -> None:
         for row in rows
     )  # fmt: skip
     table(console, title, columns, cells)
+
+
+def verdicts(console: Console, rows: Sequence[VerdictLine]) -> None:
+    """Print what the watchdog said."""
+    columns = ("when", "run", "#n", "tool", "judgement", "rule", "why")
+    cells = (
+        (clock(row.unix_s), row.run, row.n, row.tool, Text(row.judgement, "bold red" if row.alarming else "green"),
+         row.rule, row.why)
+        for row in rows
+    )  # fmt: skip
+    table(console, f"{len(rows)} verdicts of the watchdog, the latest first", columns, cells)
 
 
 def retries(console: Console, rows: Sequence[Chain]) -> None:

@@ -15,6 +15,7 @@ from breakfall.ledger.line import DECODER, Header, Holds, Line
 from breakfall.ledger.rows import Batch, Place
 from breakfall.ledger.schema import STEP_COLUMNS
 from breakfall.ledger.source import Raw, Source, header
+from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, Step
 
 BATCH = 10_000
@@ -152,12 +153,13 @@ class _Follower:
 
     def _store(self, there: Known, reading: _Reading) -> None:
         batch, db = reading.batch, self._db
-        if batch.steps or batch.episodes:
+        if batch.steps or batch.episodes or batch.verdicts:
             self._refuse_twice(batch)
             self._resolve(batch.names())
             (highest,) = db.rows("SELECT COALESCE(MAX(id), 0) FROM bf_steps")[0]
             db.many(_STEP, list(batch.step_rows(self._ids, highest + 1)))
             db.many(_COUNT, list(batch.count_rows(self._ids)))
+            db.many(_VERDICT, list(batch.verdict_rows(self._ids)))
             db.many(_RUN, list(batch.run_rows(self._ids)))
             db.many(_EPISODE, list(batch.episode_rows(self._ids)))
         db.rows(
@@ -244,6 +246,8 @@ class _Reading:
             self.batch.step(line, place)
         elif isinstance(line, EpisodeEnd):
             self.batch.end(line, place)
+        elif isinstance(line, StepVerdict | Incident):
+            self.batch.verdict(line)
         self.done, self.seq, self.chain = raw.next, seq, envelope.chain
         self._begun = raw.next
 
@@ -267,6 +271,7 @@ _TWICE = """
     WHERE name.name IN ({marks})
 """
 _STEP = f"INSERT INTO bf_steps ({', '.join(STEP_COLUMNS)}) VALUES ({', '.join('?' * len(STEP_COLUMNS))})"  # noqa: S608
+_VERDICT = f"INSERT INTO bf_verdicts VALUES ({', '.join('?' * 11)}) ON CONFLICT (name) DO NOTHING"  # noqa: S608
 _SUMS = (
     "steps", "errors", "warnings", "unverified", "incomplete", "failed", "counted", "tokens", "tokens_cached", "usd",
 )  # fmt: skip

@@ -60,6 +60,8 @@ class RunLine(Struct, frozen=True, kw_only=True):
     warnings: int
     unverified: int
     incomplete: int
+    alarms: int
+    """What the watchdog contradicts, or noticed otherwise."""
     tokens: int
     usd: float
     ending: str | None
@@ -68,7 +70,8 @@ class RunLine(Struct, frozen=True, kw_only=True):
 
 _RUNS = """
     SELECT name.name, agent.name, version.name, s.begun_s, s.ended_s - s.begun_s, s.steps, s.errors, s.warnings,
-        s.unverified, s.incomplete, s.tokens, s.usd,
+        s.unverified, s.incomplete, (SELECT COUNT(*) FROM bf_verdicts v WHERE v.run = s.id AND v.alarming = 1),
+        s.tokens, s.usd,
         (SELECT ending FROM bf_episodes e WHERE e.run = s.id AND e.ending IS NOT NULL ORDER BY e.id DESC LIMIT 1)
     FROM bf_runs s JOIN bf_names name ON name.id = s.id JOIN bf_names agent ON agent.id = s.agent
         JOIN bf_names version ON version.id = s.version
@@ -81,7 +84,7 @@ def runs(ledger: Ledger, which: Filter, *, grave: bool = False, limit: int = LIM
     Args:
         ledger: The ledger.
         which: Runs of an agent, of a version, or of a time; tools and intents do not count here.
-        grave: Only runs with an error or a warning.
+        grave: Only runs with an error, a warning or an alarm.
         limit: At most so many.
     """
     asked = Filter(agent=which.agent, version=which.version)
@@ -96,7 +99,8 @@ def runs(ledger: Ledger, which: Filter, *, grave: bool = False, limit: int = LIM
         clauses.append("s.begun_s < :until_s")
         values["until_s"] = which.until_s
     if grave:
-        clauses.append("s.errors + s.warnings > 0")
+        alarm = "EXISTS (SELECT 1 FROM bf_verdicts v WHERE v.run = s.id AND v.alarming = 1)"
+        clauses.append(f"(s.errors + s.warnings > 0 OR {alarm})")
     where = f"WHERE {' AND '.join(clauses)}" if clauses else ""
     latest = "ORDER BY CASE WHEN s.begun_s IS NULL THEN 1 ELSE 0 END, s.begun_s DESC, s.id LIMIT :limit"
     rows = ledger.db.rows(f"{_RUNS} {where} {latest}", values | {"limit": limit})

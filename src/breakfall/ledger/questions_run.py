@@ -9,20 +9,25 @@ from enum import StrEnum
 from msgspec import Struct
 
 from breakfall.ledger.questions import Filter, RunLine, StepLine, known_run, runs, step_lines
+from breakfall.ledger.questions_trouble import VerdictLine, verdicts
 from breakfall.ledger.severity import rule
 from breakfall.ledger.store import Ledger
 from breakfall.vocab import Step
 
+_VERDICTS = 100_000
+"""So many of a run at most are looked through."""
 _EXACT_UP_TO = 2000
 """Steps up to which two runs are aligned exactly; longer ones by their rarer steps."""
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One step of a timeline: whole, with its severity and the reason for it."""
+    """One step of a timeline: whole, with its severity, the reason for it, and what the watchdog said."""
 
     line: StepLine
     step: Step
     reason: str
+    verdicts: tuple[VerdictLine, ...] = ()
+    """What the watchdog said of it."""
 
 
 def timeline(ledger: Ledger, run: str, *, limit: int | None = None) -> list[Moment]:
@@ -41,9 +46,13 @@ def timeline(ledger: Ledger, run: str, *, limit: int | None = None) -> list[Mome
     last = "" if limit is None else "LIMIT :limit"
     values |= {} if limit is None else {"limit": limit}
     lines = step_lines(ledger, f"{where} ORDER BY s.id DESC {last}", values)[::-1]
+    said: dict[tuple[str, int | None], list[VerdictLine]] = {}
+    for verdict in verdicts(ledger, Filter(run=lines[-1].run) if lines else Filter(), every=True, limit=_VERDICTS):
+        said.setdefault((verdict.episode, verdict.n), []).append(verdict)
     found = []
     for line, step in zip(lines, ledger.steps([line.id for line in lines]), strict=True):
-        found.append(Moment(line=line, step=step, reason=rule(step).reason))
+        told = tuple(said.get((line.episode, line.n), ()))
+        found.append(Moment(line=line, step=step, reason=rule(step).reason, verdicts=told))
     return found
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from breakfall.ledger.questions import LIMIT, Filter, StepLine, step_lines
+from breakfall.ledger.questions import LIMIT, Filter, StepLine, step_lines, struct
 from breakfall.ledger.store import Ledger
 
 PARTS = 10
@@ -28,6 +29,45 @@ def unverified(ledger: Ledger, which: Filter, *, limit: int = LIMIT) -> list[Ste
     """List the writes that nobody verified, the latest first."""
     where, values = which.where("s.unverified = 1")
     return step_lines(ledger, f"{where} ORDER BY s.id DESC LIMIT :limit", values | {"limit": limit})
+
+
+class VerdictLine(Struct, frozen=True, kw_only=True):
+    """What the watchdog said of one step, answer or agent."""
+
+    judgement: str
+    """A judgement, or "incident"."""
+    rule: str
+    """What led to it; for an incident, what it is."""
+    alarming: bool
+    run: str
+    episode: str
+    n: int | None
+    tool: str
+    agent: str
+    why: str
+    unix_s: float
+
+
+_VERDICTS = """
+    SELECT s.judgement, s.rule, s.alarming, run.name, episode.name, s.n, tool.name, agent.name, s.why, s.unix_s
+    FROM bf_verdicts s JOIN bf_names run ON run.id = s.run JOIN bf_names episode ON episode.id = s.episode
+        JOIN bf_names tool ON tool.id = s.tool JOIN bf_names agent ON agent.id = s.agent
+"""
+
+
+def verdicts(ledger: Ledger, which: Filter, *, every: bool = False, limit: int = LIMIT) -> list[VerdictLine]:
+    """List what the watchdog said, the latest first.
+
+    Args:
+        ledger: The ledger.
+        which: About which; an agent's version and an intent do not count here.
+        every: Confirmed claims too, not only what somebody should look at.
+        limit: At most so many.
+    """
+    asked = replace(which, version=None, intent=None)
+    where, values = asked.where(*([] if every else ["s.alarming = 1"]))
+    rows = ledger.db.rows(f"{_VERDICTS} {where} ORDER BY s.unix_s DESC, s.name LIMIT :limit", values | {"limit": limit})
+    return [struct(VerdictLine, (judgement, rule, bool(alarming), *rest)) for judgement, rule, alarming, *rest in rows]
 
 
 class Chain(Struct, frozen=True, kw_only=True):

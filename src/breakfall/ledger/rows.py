@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from breakfall.ledger.severity import Severity, rule
+from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, Ok, Step, VerificationStatus
 
 NAME_CHARS = 500
@@ -87,6 +88,7 @@ class Batch:
     def __init__(self) -> None:
         self.steps: list[tuple[Any, ...]] = []
         self.counts: dict[CountKey, CountRow] = {}
+        self.verdicts: dict[str, tuple[Any, ...]] = {}
         self.runs: dict[str, RunRow] = {}
         self.episodes: dict[str, EpisodeRow] = {}
 
@@ -145,10 +147,23 @@ class Batch:
             self.runs.setdefault(name, RunRow(named(end.key.agent), ""))
         row.end, row.place = end, place
 
+    def verdict(self, line: StepVerdict | Incident) -> None:
+        """Add what the watchdog said; the same is said once."""
+        if isinstance(line, StepVerdict):
+            said = (line.judgement.value, line.rule.value, int(line.alarming))
+            about = (line.n, named(line.tool))
+        else:
+            said = ("incident", line.trouble.value, 1)
+            about = (None, "")
+        run, episode = named(line.run or line.episode), named(line.episode)
+        who = (run, episode, *about, named(line.agent))
+        self.verdicts.setdefault(line.id, (*said, *who, named(line.why), line.unix_s))
+
     def names(self) -> set[str]:
         """Return every text that stands for a name."""
         found = {text for row in self.steps for text in (*row[:2], *row[4:8])}
         found.update(self.runs, self.episodes)
+        found.update(text for row in self.verdicts.values() for text in (row[3], row[4], row[6], row[7]))
         found.update(run.agent for run in self.runs.values())
         found.update(run.version for run in self.runs.values())
         return found
@@ -165,6 +180,13 @@ class Batch:
         """Yield what is added to sums, in the order of the table's columns."""
         for (hour, *names), count in sorted(self.counts.items()):
             yield (hour, *(ids[name] for name in names), *astuple(count))
+
+    def verdict_rows(self, ids: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
+        """Yield what the watchdog said, in the order of the table's columns."""
+        for name, row in self.verdicts.items():
+            judgement, because, alarming, run, episode, n, tool, agent, why, unix_s = row
+            who = (ids[run], ids[episode], n, ids[tool], ids[agent])
+            yield (named(name), judgement, because, alarming, *who, why, unix_s)
 
     def run_rows(self, ids: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
         """Yield what is added to runs, in the order of the table's columns."""

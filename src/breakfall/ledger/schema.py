@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """An index of another version is thrown away and built anew."""
 
-DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_counts", "bf_worded")
+DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_counts", "bf_verdicts", "bf_worded")
 """The tables of the index."""
 
 STEP_COLUMNS = (
@@ -56,6 +56,12 @@ CREATE TABLE bf_counts (
     incomplete BIGINT NOT NULL, failed BIGINT NOT NULL, counted BIGINT NOT NULL, tokens BIGINT NOT NULL,
     tokens_cached BIGINT NOT NULL, usd DOUBLE PRECISION NOT NULL, PRIMARY KEY (hour, tool, intent, agent, version)
 );
+CREATE TABLE bf_verdicts (
+    name TEXT NOT NULL PRIMARY KEY, judgement TEXT NOT NULL, rule TEXT NOT NULL, alarming INTEGER NOT NULL,
+    run BIGINT NOT NULL, episode BIGINT NOT NULL, n BIGINT, tool BIGINT NOT NULL, agent BIGINT NOT NULL,
+    why TEXT NOT NULL, unix_s DOUBLE PRECISION NOT NULL
+);
+CREATE INDEX bf_verdicts_run ON bf_verdicts (run);
 CREATE TABLE bf_worded (done BIGINT NOT NULL);
 """
 """`{id}` is how the backend writes the primary key. `bf_counts` sums the steps of each hour, tool, intent, agent and
@@ -80,5 +86,10 @@ CREATE TEMP VIEW episodes AS
     SELECT episode.name AS episode, run.name AS run, e.steps, e.world, e.condition, e.agent, e.scenario, e.task, e.seed,
         e.ending, e.passed, e.faults
     FROM bf_episodes e JOIN bf_names episode ON episode.id = e.id JOIN bf_names run ON run.id = e.run;
+CREATE TEMP VIEW verdicts AS
+    SELECT v.name, v.judgement, v.rule, v.alarming, run.name AS run, episode.name AS episode, v.n, tool.name AS tool,
+        agent.name AS agent, v.why, v.unix_s
+    FROM bf_verdicts v JOIN bf_names run ON run.id = v.run JOIN bf_names episode ON episode.id = v.episode
+        JOIN bf_names tool ON tool.id = v.tool JOIN bf_names agent ON agent.id = v.agent;
 """
 """What SQL of one's own is written against."""

@@ -56,7 +56,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def write(where: str) -> Callable[..., None]:
     """Write steps into the ledger at `where`, as one process does."""
 
-    def put(steps: Sequence[Step], **options: Any) -> None:
+    def put(steps: Sequence[Any], **options: Any) -> None:
         if "://" in where:
             from breakfall.ledger.postgres_writer import PostgresWriter
 
@@ -65,7 +65,7 @@ def write(where: str) -> Callable[..., None]:
             writer = LedgerWriter(where, **options)
         with writer:
             for one in steps:
-                writer.step(one)
+                (writer.step if isinstance(one, Step) else writer.line)(one)
 
     return put
 

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from breakfall.cli.app import app
 from breakfall.errors import StoreError, UsageError
+from breakfall.ledger.verdict import Judgement, Rule, StepVerdict
 from breakfall.vocab import Cost, Effect, Failed, Ok, Response, Uncertainty, Verification, VerificationStatus
 
 FAILED = Verification(status=VerificationStatus.FAILED, method="get_order", by="runtime", evidence=2)
@@ -27,6 +28,8 @@ def story(write, make):
             make("run-b", 1, call="c0", attempt=2, strategy=Response.RETRY, observed_outcome=Ok(value="[bold]x")),
             make("run-b", 2, tool="refund", effect=Effect.WRITE, verification=NOT_DONE, expected_outcome="refund O2",
                  uncertainty_signal=Uncertainty.LOW, unix_s=1_700_050_000.0),
+            StepVerdict(id="v", judgement=Judgement.CONTRADICTED, rule=Rule.REREAD, why="no refund is there",
+                        tool="refund", episode="run-b", n=2, unix_s=1_700_050_009.0),
         ]
     )  # fmt: skip
 
@@ -52,6 +55,7 @@ QUESTIONS = {
     "cost": ((), "9,000", 1),
     "unverified": ((), "refund", 1),
     "grave": ((), "run-a", 1),
+    "verdicts": ((), "no refund is there", 1),
     "retries": ((), "get_order: native → ok", 1),
     "uncertainty": (("--parts", "4"), "75 to 100 %", 4),
     "diff": (("run-a", "run-b"), "verification: failed → not_done, uncertainty: none → low", 7),
@@ -79,6 +83,8 @@ def test_a_timeline_shows_the_four_fields(ledger):
     assert "(retry)" in text
     assert "native 402: Card declined" in text
     assert "write that nobody verified" in text
+    assert "watchdog: contradicted: no refund is there" in " ".join(text.split())
+    assert "1 verdicts of the watchdog" in text
     assert len(json.loads(ledger("timeline", "run-b", "--last", "1", "--json"))) == 1
 
 
@@ -126,7 +132,7 @@ def test_sql(ledger):
     )
     assert rows == [{"tool": "refund", "n": 2}, {"tool": "get_order", "n": 9}]
     assert "uncertainty" in ledger("query")
-    assert {row["view"] for row in json.loads(ledger("query", "--json"))} == {"steps", "runs", "episodes"}
+    assert {row["view"] for row in json.loads(ledger("query", "--json"))} == {"steps", "runs", "episodes", "verdicts"}
 
 
 def test_verify(ledger, tmp_path):

@@ -8,7 +8,8 @@ from breakfall.ledger.questions import By, Filter, counts, known_run, runs
 from breakfall.ledger.questions_cost import outliers, spending
 from breakfall.ledger.questions_run import Change, compare, timeline
 from breakfall.ledger.questions_search import search
-from breakfall.ledger.questions_trouble import drift, grave, retries, unverified
+from breakfall.ledger.questions_trouble import drift, grave, retries, unverified, verdicts
+from breakfall.ledger.verdict import Incident, Judgement, Rule, StepVerdict, Trouble
 from breakfall.vocab import (
     Cost,
     Effect,
@@ -204,6 +205,38 @@ def test_unverified_writes_and_grave_steps(told, story):
             ("run-b", 4),
             ("run-b", 3),
         ]
+
+
+def test_verdicts(told, story):
+    """What the watchdog said is listed, counted by run, and stands at its step in the timeline; each once."""
+
+    def verdict(name, judgement, n, **more):
+        return StepVerdict(
+            id=name, judgement=judgement, rule=Rule.REREAD, why=f"why {name}", episode="run-b", n=n, tool="refund",
+            agent="shop", unix_s=1_700_010_010.0 + (n or 0), **more
+        )  # fmt: skip
+
+    lines = [
+        verdict("v1", Judgement.CONTRADICTED, 3),
+        verdict("v1", Judgement.CONTRADICTED, 3),
+        verdict("v2", Judgement.CONFIRMED, 4),
+        verdict("v3", Judgement.FABRICATED_STEP, None),
+        Incident(id="i1", trouble=Trouble.LOOP, why="the same call again", episode="call-1", run="talk", unix_s=1.7e9),
+    ]
+    with told([*story, *lines]) as ledger:
+        found = verdicts(ledger, ALL)
+        assert [(one.judgement, one.run, one.n) for one in found] == [
+            ("contradicted", "run-b", 3),
+            ("fabricated_step", "run-b", None),
+            ("incident", "talk", None),
+        ]
+        assert [one.rule for one in found] == ["reread", "reread", "loop"]
+        assert len(verdicts(ledger, ALL, every=True)) == 4
+        assert len(verdicts(ledger, Filter(agent="shop", since_s=1_700_010_013.0))) == 1
+        assert {run.run: run.alarms for run in runs(ledger, ALL)} == {"run-a": 0, "run-b": 2, "talk": 1}
+        told_of = {moment.step.n: [one.why for one in moment.verdicts] for moment in timeline(ledger, "run-b")}
+        assert told_of == {0: [], 1: [], 2: [], 3: ["why v1"], 4: ["why v2"]}
+        assert ledger.db.read_only("SELECT count(*) FROM verdicts WHERE alarming = 1")[1] == [(3,)]
 
 
 def test_retry_chains(told, story):
