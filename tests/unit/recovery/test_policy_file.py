@@ -97,8 +97,8 @@ BAD = [
     ("atempts = 3", "policy.toml: atempts is no field of a policy; did you mean 'attempts'?"),
     (
         'base = "balance"',
-        "policy.toml: base is 'balance', must be one of give-up, retry, cautious, balanced, eager, confirming; did you mean "
-        "'balanced'?",
+        "policy.toml: base is 'balance', must be one of give-up, retry, cautious, balanced, eager, confirming; "
+        "did you mean 'balanced'?",
     ),
     ('name = ""', "policy.toml: name is empty, must say how reports call the policy"),
     ("name = 3", "policy.toml: name is 3, must be a text"),
