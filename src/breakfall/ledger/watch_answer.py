@@ -50,22 +50,25 @@ def named_in(text: str, wordings: Sequence[Wording]) -> list[Named]:
     return list(found.values())
 
 
-def against_steps(answer: Answer, steps: Sequence[Step], wordings: Sequence[Wording]) -> Iterator[AnswerFinding]:
-    """Yield what the answer claims and no step bears out.
+def against_steps(
+    answer: Answer, steps: Sequence[Step], wordings: Sequence[Wording], episode: str
+) -> Iterator[AnswerFinding]:
+    """Yield what the answer claims and no step bears out; steps of other episodes are not named as evidence.
 
     Args:
         answer: The final answer.
         steps: Every step that may bear it out: of the episode, of those that it called, and of its run.
         wordings: How answers name effects.
+        episode: The episode that it ends.
     """
     for named in named_in(answer.text, wordings):
-        finding = against_calls(named, steps)
+        finding = against_calls(named, steps, episode)
         if finding is not None:
             yield AnswerFinding(finding=finding, tool=named.tool, arguments=named.arguments, text=named.text)
-    yield from _sources(answer, steps)
+    yield from _sources(answer, steps, episode)
 
 
-def against_calls(named: Named, steps: Sequence[Step]) -> Finding | None:
+def against_calls(named: Named, steps: Sequence[Step], episode: str) -> Finding | None:
     """Hold one named effect against the steps; None where one of them made it."""
     made = [step for step in steps if named.tool in (step.tool, step.path_of) and _agrees(named, step)]
     if not made:
@@ -76,7 +79,7 @@ def against_calls(named: Named, steps: Sequence[Step]) -> Finding | None:
         return None
     last = outcomes[-1]
     assert isinstance(last, Failed)
-    numbers = tuple(step.n for step in made)
+    numbers = tuple(step.n for step in made if step.episode == episode)
     if any(isinstance(outcome, Failed) and outcome.ambiguous for outcome in outcomes):
         why = f"the answer says {named.text!r}, and nobody knows: the answer of {named.tool} was lost ({last.message})"
         return Finding(judgement=Judgement.UNVERIFIABLE, rule=Rule.ANSWER, why=why, steps=numbers)
@@ -100,12 +103,14 @@ def _same(value: Any, said: str) -> bool:
     return str(value).strip().casefold() == said.strip().casefold()
 
 
-def _sources(answer: Answer, steps: Sequence[Step]) -> Iterator[AnswerFinding]:
-    """Look up where the facts of an answer are said to come from."""
+def _sources(answer: Answer, steps: Sequence[Step], episode: str) -> Iterator[AnswerFinding]:
+    """Look up where the facts of an answer are said to come from; calls of other episodes may share their names."""
     calls: dict[str, list[Step]] = {}
     for step in steps:
         if not step.purpose:
-            calls.setdefault(step.call, []).append(step)
+            own = calls.setdefault(step.call, [])
+            if step.episode == episode:
+                own.append(step)
     for name, source in answer.sources.items():
         call, _, place = source.partition("#")
         finding = _of_source(name, call, place, calls.get(call), answer)

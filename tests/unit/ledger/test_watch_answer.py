@@ -17,8 +17,8 @@ PAID = Wording(tool="pay", pattern=re.compile(r"paid (?P<order>O\d+)"))
 
 
 def step(tool: str, arguments: dict[str, Any], outcome: Outcome, n: int = 0, **more: Any) -> Step:
+    fixed: dict[str, Any] = {"episode": "e"}
     return Step(
-        episode="e",
         n=n,
         call=f"c{n}",
         tool=tool,
@@ -28,12 +28,12 @@ def step(tool: str, arguments: dict[str, Any], outcome: Outcome, n: int = 0, **m
         observed_outcome=outcome,
         verification=Verification(status=VerificationStatus.NOT_DONE),
         uncertainty_signal=Uncertainty.MISSING,
-        **more,
+        **{**fixed, **more},
     )
 
 
 def judged(answer: Answer, *steps: Step) -> list[AnswerFinding]:
-    return list(against_steps(answer, steps, (CLOSED, PAID)))
+    return list(against_steps(answer, steps, (CLOSED, PAID), "e"))
 
 
 def kinds(answer: Answer, *steps: Step) -> list[Judgement]:
@@ -82,6 +82,8 @@ def test_failed_calls() -> None:
     assert judged(DONE, close, refused)[0].finding.steps == (4,)
     assert kinds(DONE, close, refused, lost) == [Judgement.UNVERIFIABLE]
     assert kinds(DONE, close, refused, step("pay", {"order": "O7"}, Ok(value={}))) == []
+    elsewhere = step("pay", {"order": "O7"}, Failed(message="card declined"), n=4, episode="earlier")
+    assert judged(DONE, close, elsewhere)[0].finding.steps == ()
 
 
 def test_sources() -> None:
@@ -102,10 +104,11 @@ def test_sources() -> None:
         step("get", {}, Failed(message="lost", applied=Applied.YES), n=1),
         step("mirror", {}, Ok(value={"sum": 6}), n=1, path_of="get"),
         step("get", {}, Ok(value={"sum": 5}), n=1),
+        step("get", {}, Ok(value={"total": 6}), n=1, episode="earlier"),
     ],
 )
 def test_sources_in_another_form(more: Step) -> None:
-    """A value that came from a look-up, over another path, or from a place that is not shown, is not judged."""
+    """A value that came from a look-up, over another path, or from elsewhere, is not judged."""
     assert judged(Answer(facts={"total": 5}, sources={"total": "c1#/total"}), more) == []
 
 

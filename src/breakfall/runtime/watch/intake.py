@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
 
 import msgspec
@@ -31,13 +31,17 @@ class Intake:
         source: The lines.
         state: Where what they come to is kept.
         settings: Limits and verifiers.
+        dropped: Names the segments that were dropped on purpose.
 
     Attributes:
         damaged: How many lines could not be read.
     """
 
-    def __init__(self, source: Source, state: State, settings: Settings) -> None:
+    def __init__(
+        self, source: Source, state: State, settings: Settings, dropped: Callable[[], Collection[str]]
+    ) -> None:
         self._source = source
+        self._dropped = dropped
         self._state = state
         self._settings = settings
         self._episodes: dict[str, Episode] = {}
@@ -52,9 +56,7 @@ class Intake:
         cursors = self._state.cursors()
         segments = self._source.segments()
         said: list[StepVerdict | Incident] = []
-        for name in cursors.keys() - segments.keys():  # dropped by retention, or by somebody
-            with self._state.change():
-                self._state.rows("DELETE FROM cursor WHERE segment = ?", name)
+        self._gone({name: at for name, at in cursors.items() if name not in segments}, now_s)
         for name, end in segments.items():
             at = cursors.get(name, 0)
             if end < at:
@@ -98,7 +100,7 @@ class Intake:
         elif isinstance(line, EpisodeEnd):
             self._end(segment, raw.at, line, now_s)
         elif isinstance(line, StepVerdict | Incident):
-            if self._said(line):
+            if self._said(line, now_s):
                 said.append(line)
         elif isinstance(line, Header) and line.after is not None:
             self._state.rows(
@@ -145,10 +147,12 @@ class Intake:
         due_s = 0.0 if episode.last_s is None else episode.last_s + self._settings.grace_s
         self._claim(claim_id(segment, at, "answer"), "answer", segment, at, due_s)
 
-    def _said(self, line: StepVerdict | Incident) -> bool:
+    def _said(self, line: StepVerdict | Incident, now_s: float) -> bool:
         """Take in what a watchdog said; return whether it was this one."""
         n, judgement = (line.n, line.judgement.value) if isinstance(line, StepVerdict) else (None, line.trouble.value)
-        self._state.rows("INSERT OR IGNORE INTO done VALUES (?, ?, ?, ?)", line.id, line.episode, n, judgement)
+        self._state.rows(
+            "INSERT OR IGNORE INTO done VALUES (?, ?, ?, ?, ?)", line.id, line.episode, n, judgement, now_s
+        )
         self._state.rows("DELETE FROM claim WHERE id = ?", line.id)
         ours = self._state.rows("DELETE FROM intent WHERE id = ? RETURNING id", line.id)
         alarming = isinstance(line, Incident) or line.alarming
@@ -189,12 +193,24 @@ class Intake:
         self._claim(incident.id, "incident", "", 0, 0.0, encode(incident))
 
     def _lost(self, segment: str, end: int, at: int, now_s: float) -> None:
-        why = (
-            f"segment {segment} is shorter than it was: {at - end:,} of {at:,} are gone. See `breakfall ledger verify`"
-        )
-        incident = Incident(id=claim_id(segment, at, "lost"), trouble=Trouble.LINES_LOST, why=why, unix_s=now_s)
+        """Note that a segment is shorter than it was."""
         with self._state.change():
-            self.incident(incident)
+            self._lines_lost(segment, f"is shorter than it was: {at - end:,} of {at:,} are gone", at, now_s)
+
+    def _gone(self, gone: Mapping[str, int], now_s: float) -> None:
+        """Let go of segments that were dropped on purpose, and note the others."""
+        if not gone:
+            return
+        dropped = self._dropped()
+        with self._state.change():
+            for segment, at in sorted(gone.items()):
+                if segment not in dropped:
+                    self._lines_lost(segment, "is gone", at, now_s)
+                self._state.rows("DELETE FROM cursor WHERE segment = ?", segment)
+
+    def _lines_lost(self, segment: str, what: str, at: int, now_s: float) -> None:
+        why = f"segment {segment} {what}. See `breakfall ledger verify`"
+        self.incident(Incident(id=claim_id(segment, at, "lost"), trouble=Trouble.LINES_LOST, why=why, unix_s=now_s))
 
     def _claim(self, id_: str, kind: str, segment: str, at: int, due_s: float, data: bytes | None = None) -> None:
         if not self._state.rows("SELECT 1 FROM done WHERE id = ?", id_):

@@ -127,7 +127,7 @@ class Judge:
         """Hold an answer against the steps of its episode, of those that it called, and of its run."""
         steps = list(self._steps(self._state.family(end.episode)))
         episode = self._state.episode(end.episode)
-        for one in against_steps(end.answer, steps, self._settings.wordings):
+        for one in against_steps(end.answer, steps, self._settings.wordings, end.episode):
             finding = one.finding
             if finding.judgement is Judgement.FABRICATED_STEP and episode is not None and episode.forgotten:
                 continue

@@ -6,7 +6,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +14,7 @@ from typing import Protocol
 from breakfall.errors import UsageError
 from breakfall.ledger.file import SegmentFile
 from breakfall.ledger.line import ENCODER, FORMAT, Closed, Header, Holds, Link, encode, segment_path
+from breakfall.ledger.retention import pruned
 from breakfall.ledger.source import FolderSource, Source
 from breakfall.ledger.store import address
 from breakfall.ledger.verdict import Incident, StepVerdict
@@ -41,6 +42,14 @@ class Watched(Protocol):
 
         Raises:
             StoreError: They could not be stored.
+        """
+        ...
+
+    def dropped(self) -> Collection[str]:
+        """Return the names of segments that were dropped on purpose.
+
+        Raises:
+            StoreError: The list of them cannot be read.
         """
         ...
 
@@ -95,6 +104,10 @@ class WatchedFolder:
             file = self._next(file)
         file.append([encode(line) for line in lines])
         file.sync(file.end)
+
+    def dropped(self) -> Collection[str]:
+        """Return what was dropped on purpose; see `Watched`."""
+        return pruned(self._folder).keys()
 
     def hold(self, ids: Iterable[str]) -> set[str]:
         """Take claims; see `Watched`."""

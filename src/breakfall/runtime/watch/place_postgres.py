@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from breakfall.ledger.postgres import PostgresSource, connect, explained, lock_number, public_name
 from breakfall.ledger.postgres_writer import PostgresWriter
@@ -31,7 +31,8 @@ class WatchedPostgres:
         self._url = url
         self._name = public_name(url)
         self._connection = connect(url)
-        self.source: Source = PostgresSource(self._connection, self._name)
+        self._lines = PostgresSource(self._connection, self._name)
+        self.source: Source = self._lines
         self._writer: PostgresWriter | None = None
 
     def append(self, lines: Sequence[StepVerdict | Incident]) -> None:
@@ -40,6 +41,10 @@ class WatchedPostgres:
             self._writer = PostgresWriter(self._url, scrub=None)  # what comes here is clean
         for line in lines:
             self._writer.line(line)
+
+    def dropped(self) -> Collection[str]:
+        """Return what was dropped on purpose; see `Watched`."""
+        return self._lines.pruned().keys()
 
     def hold(self, ids: Iterable[str]) -> set[str]:
         """Take claims; see `Watched`."""

@@ -91,7 +91,7 @@ class Watch:
         self._settings = settings
         self._now = now
         self._forgot_s = now()
-        self._intake = Intake(place.source, self._state, settings)
+        self._intake = Intake(place.source, self._state, settings, place.dropped)
         self._judge = Judge(place.source, self._state, settings)
         self._alerts = Alerts(self._state, place.source, settings.alerts, tell)
         self._scrubber = Scrubber()
@@ -246,14 +246,17 @@ class Watch:
         self._forgot_s = now_s
         before_s = now_s - _REMEMBERED_S
         with self._state.change():
-            self._state.rows(
-                "DELETE FROM step WHERE episode IN (SELECT name FROM episode WHERE forgotten = 0 AND seen_s < ?)",
-                before_s,
-            )
-            self._state.rows("UPDATE episode SET forgotten = 1 WHERE forgotten = 0 AND seen_s < ?", before_s)
-            self._state.rows("DELETE FROM place WHERE since_s < ?", before_s)
+            for statement in _FORGET:
+                self._state.rows(statement, before_s)
+            self._state.rows("DELETE FROM sent WHERE at_s < ?", now_s - self._settings.alerts.again_s)
 
 
+_FORGET = (
+    "DELETE FROM step WHERE episode IN (SELECT name FROM episode WHERE forgotten = 0 AND seen_s < ?)",
+    "UPDATE episode SET forgotten = 1, recent = x'' WHERE forgotten = 0 AND seen_s < ?",
+    "DELETE FROM place WHERE since_s < ?",
+    "DELETE FROM done WHERE seen_s < ?",
+)
 _AGAIN = "UPDATE claim SET due_s = ?, looks = ?, noes = ? WHERE id = ?"
 _STALLED = """
     SELECT e.name, e.run, e.agent, e.last_n, e.last_s FROM episode e JOIN cursor c ON c.segment = e.segment

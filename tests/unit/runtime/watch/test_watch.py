@@ -12,14 +12,17 @@ import pytest
 
 from breakfall.errors import StoreError, UsageError
 from breakfall.ledger.check import check
+from breakfall.ledger.retention import prune
 from breakfall.ledger.verdict import Incident, StepVerdict, Trouble
 from breakfall.ledger.watch_answer import Wording
+from breakfall.ledger.writer import LedgerWriter
 from breakfall.runtime.deliver import File
 from breakfall.runtime.verifiers import Claim, Look, Looking, Registered, Verifier
 from breakfall.runtime.watch import Settings, run_once
 from breakfall.runtime.watch.settings import AlertSettings
 from breakfall.vocab import Ok, Verification, VerificationStatus
 
+START_S = 1_700_000_000.0
 Make = Callable[..., Settings]
 PASSED = VerificationStatus.PASSED
 
@@ -233,6 +236,23 @@ class TestTroubles:
         (path,) = (scene.folder / "segments").iterdir()
         raw = path.read_bytes()
         path.write_bytes(raw[: raw.rindex(b'{"line":"step"')])
+        watch.tick()
+        watch.tick()
+        assert self.troubles(scene) == [(Trouble.LINES_LOST, "")]
+
+    def test_a_segment_that_is_gone(self, scene: Any) -> None:
+        """A segment that somebody removed is an incident; one that was pruned on purpose is not."""
+        scene.read(0, unix_s=START_S - 100 * 24 * 3600)
+        scene.writer.close()
+        watch = scene.ticks(times=1)
+        assert len(prune(scene.folder, older_s=24 * 3600.0, now=scene.clock).dropped) == 1
+        watch.tick()
+        assert self.troubles(scene) == []
+        with LedgerWriter(scene.folder, now=scene.clock) as scene.writer:
+            scene.read(0)
+        watch.tick()
+        (path,) = (scene.folder / "segments").glob("2*.jsonl")
+        path.unlink()
         watch.tick()
         watch.tick()
         assert self.troubles(scene) == [(Trouble.LINES_LOST, "")]
