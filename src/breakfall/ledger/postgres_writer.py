@@ -17,7 +17,7 @@ from breakfall.ledger.chain import START, seal
 from breakfall.ledger.line import FORMAT, Closed, Header, Holds, Line, Link, encode
 from breakfall.ledger.postgres import connect, explained, lock_number, public_name
 from breakfall.ledger.scrub import Scrubber
-from breakfall.ledger.writer import blocks, new_name
+from breakfall.ledger.writer import blocks, encoded, new_name
 from breakfall.vocab import EpisodeEnd, Step
 
 ROTATE_LINES = 100_000
@@ -79,16 +79,15 @@ class PostgresWriter:
     def step(self, step: Step) -> None:
         """Store one step.
 
+        What JSON has no form for becomes its text.
+
         Raises:
             StoreError: It could not be stored; everything that was acknowledged before is kept.
-            RunError: It holds something that is no JSON value; nothing was written.
+            RunError: A field of it is of another type than it says; nothing was written.
         """
         if step.unix_s is None:
             step = replace(step, unix_s=round(self._now() - step.took_s, 6))
-        body = encode(step)
-        if self._scrub is not None and self._scrub.suspicious(body):
-            step = self._scrub.scrub(step)
-            body = encode(step)
+        step, body = encoded(step, self._scrub)
         self._append(body, durable=self._durable or blocks(step))
 
     def end(self, end: EpisodeEnd) -> None:

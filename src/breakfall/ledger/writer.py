@@ -15,12 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from msgspec.structs import replace
 
-from breakfall.errors import StoreError
+from breakfall.errors import RunError, StoreError
 from breakfall.ledger import blobs
 from breakfall.ledger.file import SegmentFile
 from breakfall.ledger.line import ENCODER, FORMAT, Closed, Header, Holds, Line, Link, encode, segment_path
+from breakfall.ledger.plain import plain
 from breakfall.ledger.repair import repair
 from breakfall.ledger.scrub import Scrubber
 from breakfall.ledger.severity import Severity, severity
@@ -39,6 +41,26 @@ def blocks(step: Step) -> bool:
         or step.effect is Effect.IRREVERSIBLE
         or severity(step) is Severity.ERROR
     )
+
+
+def encoded(step: Step, scrub: Scrubber | None) -> tuple[Step, bytes]:
+    """Return a step as it is written, and its JSON: without secrets, and with its text for what JSON has no form for.
+
+    Raises:
+        RunError: A field of it is of another type than it says.
+    """
+    try:
+        body = encode(step)
+    except RunError as error:
+        try:
+            step = msgspec.convert(plain(step), Step)
+            body = encode(step)
+        except msgspec.MsgspecError:
+            raise error from None
+    if scrub is not None and scrub.suspicious(body):
+        step = scrub.scrub(step)
+        body = encode(step)
+    return step, body
 
 
 class LedgerWriter:
@@ -88,16 +110,15 @@ class LedgerWriter:
     def step(self, step: Step) -> None:
         """Store one step.
 
+        What JSON has no form for becomes its text.
+
         Raises:
             StoreError: It could not be stored; everything that was acknowledged before is kept.
-            RunError: It holds something that is no JSON value; nothing was written.
+            RunError: A field of it is of another type than it says; nothing was written.
         """
         if step.unix_s is None:
             step = replace(step, unix_s=round(self._now() - step.took_s, 6))
-        body = encode(step)
-        if self._scrub is not None and self._scrub.suspicious(body):
-            step = self._scrub.scrub(step)
-            body = encode(step)
+        step, body = encoded(step, self._scrub)
         values: list[bytes] = []
         if len(body) > blobs.LARGE_LINE:
             step, values = blobs.take_out(step)

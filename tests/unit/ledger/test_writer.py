@@ -154,11 +154,22 @@ def test_a_forked_child_goes_on_in_a_segment_of_its_own(tmp_path, production):
     assert sound(tmp_path)
 
 
-def test_what_json_cannot_hold_leaves_the_segment_alone(tmp_path, production):
-    """A value that is no JSON is refused with the step's name, and the next step is stored."""
+def test_what_json_cannot_hold_becomes_its_text(tmp_path, production):
+    """No value of a tool makes the log refuse a step: half a surrogate pair and objects are stored as text."""
+    with LedgerWriter(tmp_path) as writer:
+        writer.step(production(0, arguments={"a": "half \ud800 pair", "b": {1, 2}, "c": 1 + 2j}))
+        writer.step(production(1))
+    first, second = read_steps(FolderSource(tmp_path))
+    assert first.arguments == {"a": "half \\ud800 pair", "b": [1, 2], "c": "(1+2j)"}
+    assert second == production(1)
+    assert sound(tmp_path)
+
+
+def test_what_is_no_step_leaves_the_segment_alone(tmp_path, production):
+    """A field of a wrong type that JSON has no form for is refused with the step's name; the next step is stored."""
     with LedgerWriter(tmp_path) as writer:
         with pytest.raises(RunError, match="step 3 of run-1 holds something that cannot be written as JSON"):
-            writer.step(production(3, arguments={"a": object()}))
+            writer.step(production(3, attempt=object()))
         writer.step(production(4))
     assert [step.n for step in read_steps(FolderSource(tmp_path))] == [4]
     assert sound(tmp_path)
