@@ -35,6 +35,7 @@ WORLDS: dict[str, str] = {
 WORLDS_OF_FILES: dict[str, str] = {
     "retail-3i": "breakfall.worlds.threei:retail",
     "airline-3i": "breakfall.worlds.threei:airline",
+    "mcp": "breakfall.worlds.mcp:mcp",
 }
 """Worlds made from files of one's own, named as ``NAME=PATH``."""
 
@@ -86,8 +87,8 @@ def world(name: str) -> World:
 
 def trusted(world: str, agents: Iterable[str] = ()) -> bool:
     """Whether a world and agents are all built in; code of someone else's may do anything to its process."""
-    ours = {*WORLDS, *WORLDS_OF_FILES}
-    return world.partition("=")[0] in ours and all(agent in AGENTS for agent in agents)
+    maker = world.partition("=")[0]
+    return (maker in WORLDS or maker in WORLDS_OF_FILES) and all(agent in AGENTS for agent in agents)
 
 
 @cache
