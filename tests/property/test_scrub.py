@@ -121,3 +121,9 @@ def test_no_known_secret_survives_between_other_texts(before, secret, after):
     if SCRUBBER.suspicious(raw):
         raw = msgspec.json.encode(SCRUBBER.scrub(made))
     assert msgspec.json.encode(secret)[1:-1] not in raw
+
+
+def test_a_card_among_other_groups_of_four_is_found():
+    """A card's number that stands in a longer row of groups takes the whole row with it."""
+    made = step({"note": "ref 4111 4111 1111 1111 1111 0042"})
+    assert b"4111 1111" not in msgspec.json.encode(SCRUBBER.scrub(made))

@@ -181,7 +181,9 @@ def _basic_or_bearer(found: re.Match[str]) -> bool:
 
 def _card(found: re.Match[str]) -> bool:
     digits = re.sub(r"\D", "", found[0])
-    return is_card(digits) or (found["sep"] is not None and is_card(digits[:16]))  # a check code may follow
+    if found["sep"] is None:
+        return is_card(digits)
+    return is_card(digits) or any(is_card(digits[at : at + 16]) for at in range(0, len(digits) - 15, 4))
 
 
 def is_card(digits: str) -> bool:
@@ -253,7 +255,7 @@ BUILT_IN: dict[str, Rule] = {
         r"://[^ /:@\"'?#]*:[^ /@\"']+@",
     ),
     "card": _rule(
-        r"(?<!\w)(?<!\d[.-])(?:\d{13,19}|\d{4}(?P<sep>[ -])\d{4}(?P=sep)\d{4}(?P=sep)\d{4}(?:(?P=sep)\d{1,3})?"
+        r"(?<!\w)(?<!\d[.-])(?:\d{13,19}|\d{4}(?P<sep>[ -])\d{4}(?P=sep)\d{4}(?P=sep)\d{4}(?:(?P=sep)\d{1,4})*"
         r"|\d{4}(?P<gap>[ -])\d{6}(?P=gap)\d{4,5})(?!\w|[.-]\d)",
         r"[0-9]{13}|[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4}",
         _card,
