@@ -258,7 +258,7 @@ class Case:
         self.path, self.arguments, self.tool = path, arguments, self.task.tools[path.tool]
         self.taken = (*self.taken, path.tool)
         self.strategy = Response.SWITCH
-        self.tries = 0
+        self.tries = self.lookups = 0
 
     def believed(self, tool: Tool, failed: Failed, paths: tuple[Path, ...]) -> tuple[float | None, float | None]:
         """Ask memory whether such a failure stays, and whether the first other path works."""
