@@ -43,7 +43,7 @@ def check(where: str, *, against: Path | None = None, mend: bool = False) -> Che
             connection.close()
     folder = _folder(where)
     if mend:
-        repair(folder)
+        repair(folder, every=True)
     index = SqliteDatabase(folder / NAME) if (folder / NAME).is_file() else None
     try:
         return verify(FolderSource(folder), index, pruned(folder), kept)

@@ -62,8 +62,13 @@ class SegmentFile:
         found: What was there when it was opened; None for a new segment.
     """
 
-    def __init__(self, path: Path, header: Header) -> None:
+    def __init__(self, path: Path, header: Header, mark: Path | None = None) -> None:
         """Open a segment for appending: a new one with this header, or the one that is there, mended.
+
+        Args:
+            path: The segment's file; it is made if it is not there.
+            header: What a new one begins with.
+            mark: A file that is made first, and says that the segment is open.
 
         Raises:
             SegmentHeldError: Another process writes it.
@@ -79,6 +84,8 @@ class SegmentFile:
         self._broken = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if mark is not None:
+                mark.touch()
             self._file = os.open(path, _FLAGS, 0o644)
         except OSError as error:
             raise StoreError(f"{path}: cannot open the segment: {error.strerror}") from None

@@ -1,4 +1,8 @@
-"""Segments that a killed process left: their torn tail is cut off and a last line written."""
+"""Segments that a killed process left: their torn tail is cut off and a last line written.
+
+While a segment is written an empty file ``<name>.open`` stands beside it, so that a writer that starts need not look
+into every segment that ever was.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from breakfall.ledger.line import (
     CLOSED_PREFIX,
     ENCODER,
     FORMAT,
+    SEGMENTS,
     SUFFIX,
     Closed,
     Header,
@@ -23,6 +28,7 @@ from breakfall.ledger.line import (
 )
 
 _LOOKED_AT = 4096
+_OPEN = ".open"
 
 
 class Repaired(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,19 +40,34 @@ class Repaired(Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: str = ""
 
 
-def repair(folder: Path) -> list[Repaired]:
-    """Mend and close every segment of steps that nobody writes any more.
+def marker(path: Path) -> Path:
+    """Return the file that stands beside a segment while it is written."""
+    return path.with_name(f"{segment_name(path)}{_OPEN}")
+
+
+def repair(folder: Path, *, every: bool = False) -> list[Repaired]:
+    """Mend and close the segments of steps that nobody writes any more.
 
     One that is damaged otherwise is left as it is and named: it must keep nobody from writing.
+
+    Args:
+        folder: The ledger's folder.
+        every: Look into every segment, not only where a mark says that it is open.
     """
+    if every:
+        paths = [path for path in segment_paths(folder) if path.suffix == SUFFIX]
+    else:
+        marks = sorted((folder / SEGMENTS).glob(f"*{_OPEN}"))
+        paths = [path for mark in marks if (path := mark.with_suffix(SUFFIX)).exists()]
     found = []
-    for path in segment_paths(folder):
+    for path in paths:
         name = segment_name(path)
         try:
-            if path.suffix == SUFFIX and _is_open(path):
+            if _is_open(path):
                 mended = _close(path, name)
                 if mended is not None:
                     found.append(mended)
+            marker(path).unlink(missing_ok=True)
         except SegmentHeldError:
             continue
         except StoreError as error:

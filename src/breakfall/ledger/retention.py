@@ -84,7 +84,7 @@ def prune(
     gone = pruned(folder)
     dropped, packed, kept, freed = [], [], 0, 0
     if not dry:
-        repair(folder)
+        repair(folder, every=True)
     for path in segment_paths(folder):
         end = _end(path, now_s)
         if end is None:

@@ -23,7 +23,7 @@ from breakfall.ledger import blobs
 from breakfall.ledger.file import SegmentFile
 from breakfall.ledger.line import ENCODER, FORMAT, Closed, Header, Holds, Line, Link, encode, segment_path
 from breakfall.ledger.plain import plain
-from breakfall.ledger.repair import repair
+from breakfall.ledger.repair import marker, repair
 from breakfall.ledger.scrub import Scrubber
 from breakfall.ledger.severity import Severity, severity
 from breakfall.vocab import Effect, EpisodeEnd, Step, VerificationStatus
@@ -191,8 +191,9 @@ class LedgerWriter:
 
     def _open(self, after: Link | None) -> None:
         name = f"{self._writer}-{self._number + 1:04}"
+        path = segment_path(self.folder, name)
         header = Header(format=FORMAT, holds=Holds.STEPS, segment=name, after=after)
-        self._file = SegmentFile(segment_path(self.folder, name), header)
+        self._file = SegmentFile(path, header, mark=marker(path))
         self._number += 1
         self._rotate_at_s = time.monotonic() + self._rotate_s
         _sync_folder(self._file.path.parent)
@@ -210,6 +211,7 @@ class LedgerWriter:
             self._file.append([ENCODER.encode(Closed())])
             self._file.sync(self._file.end)
             self._file.close()
+            marker(self._file.path).unlink(missing_ok=True)
 
     def _go_on_in_child(self) -> None:
         """Leave the segment to the parent: its file and its lock are the parent's, and so may a held lock be."""

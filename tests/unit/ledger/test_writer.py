@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from breakfall.errors import RunError, StoreError
 from breakfall.ledger import file as files
 from breakfall.ledger.line import Header, Holds, segment_path, segment_paths
+from breakfall.ledger.repair import marker, repair
 from breakfall.ledger.source import FolderSource, decode, header, read_steps
 from breakfall.ledger.verify import verify
 from breakfall.ledger.writer import LedgerWriter, blocks
@@ -348,6 +349,34 @@ def test_segments_in_use_and_damaged_ones_keep_nobody_from_writing(tmp_path, pro
         one.step(production(2))
     assert damaged.read_text().endswith("damage\n")
     assert one.segment != two.segment
+
+
+def test_a_mark_says_which_segments_are_open(tmp_path, production):
+    """A mark stands beside a segment while it is written and after a kill, and goes when the segment is closed."""
+
+    def marks():
+        return [path.stem for path in (tmp_path / "segments").glob("*.open")]
+
+    writer = LedgerWriter(tmp_path, rotate_bytes=300)
+    writer.step(production(0))
+    writer.step(production(1))
+    assert marks() == [writer.segment]
+    writer._file.close()  # as a kill does
+    with LedgerWriter(tmp_path) as after:
+        assert marks() == [after.segment]
+    assert marks() == []
+    assert verify(FolderSource(tmp_path), None, {}).findings == ()
+
+
+def test_a_segment_whose_mark_was_lost_is_closed_when_every_one_is_looked_at(tmp_path, production):
+    """`verify --repair` and `prune` need no mark."""
+    writer = LedgerWriter(tmp_path)
+    writer.step(production(0))
+    writer._file.close()
+    marker(segment_path(tmp_path, writer.segment)).unlink()
+    assert repair(tmp_path) == []
+    assert [one.segment for one in repair(tmp_path, every=True)] == [writer.segment]
+    assert repair(tmp_path, every=True) == []
 
 
 def test_a_segment_of_a_bench_is_left_alone(tmp_path, episode, production):
