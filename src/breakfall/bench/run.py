@@ -74,7 +74,9 @@ def run(spec: Spec, folder: Path | None = None, *, jobs: int = 1, progress: Prog
     units = expand(spec)
     wanted = manifests.describe(spec)
     preflight.check_profile(wanted.profile, spec)
-    folder = home / (folder or Path("runs") / f"{spec.worlds[0].rpartition(':')[2]}-{manifests.digest(wanted)}")
+    folder = home / (
+        folder or Path("runs") / f"{spec.worlds[0].partition('=')[0].rpartition(':')[2]}-{manifests.digest(wanted)}"
+    )
     with _held(folder), _stopped_by_signals():
         manifest = _taken_up(folder, wanted)
         done = _settled(folder)

@@ -20,7 +20,13 @@ _ERRORS_SHOWN = 3
 
 
 def bench(
-    world: Annotated[str, typer.Option(help="Worlds: store, bfcl, or package.module:object.")] = "store",
+    world: Annotated[
+        str,
+        typer.Option(
+            help="Worlds: store, bfcl, tau2-DOMAIN, tau-DOMAIN, retail-3i=FOLDER, airline-3i=FOLDER, mcp=FILE.toml, "
+            "or package.module:object."
+        ),
+    ] = "store",
     tasks: Annotated[str, typer.Option(metavar="N|SPLIT|SPLIT:N", help="How many tasks, or of which split.")] = "100",
     scenarios: Annotated[str, typer.Option(help="Which scenarios.")] = "CLEAN,S1,S2,S3",
     agents: Annotated[str, typer.Option(help="Which agents.")] = "give-up,retry,rules,oracle",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,22 @@ class TestLoading:
         with pytest.raises(UsageError, match="no world 'retial-3i'; did you mean 'retail-3i'"):
             catalog.world(f"retial-3i={FOLDER}")
         assert catalog.source_file(f"retail-3i={FOLDER}") is None
+
+    def test_a_bench_of_it(self, tmp_path: Path) -> None:
+        """A bench of a folder anywhere keeps its run beside all others, and names the folder in its command."""
+        words = (
+            f"bench --world retail-3i={FOLDER} --tasks test:2 --agents rules --scenarios CLEAN,S1 --seeds 2 --jobs 1"
+        )
+        found = subprocess.run(
+            [Path(sys.executable).with_name("breakfall"), *words.split(), "--json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"retail-3i={FOLDER}" in json.loads(found.stdout)["command"]
+        (run,) = (tmp_path / "runs").iterdir()
+        assert run.name.startswith("retail-3i-")
 
     def test_data_hash(self, world: GoldWorld, folder: Path) -> None:
         """The hash follows the files, not the place where the folder stands."""
