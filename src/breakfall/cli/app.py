@@ -11,7 +11,7 @@ from breakfall.cli.bench import bench
 from breakfall.cli.demo import demo
 from breakfall.cli.journal import journal
 from breakfall.cli.ledger import ledger
-from breakfall.cli.ledger_keep import export, prune, verify
+from breakfall.cli.ledger_keep import export, import_, prune, verify
 from breakfall.cli.memory import memory
 from breakfall.cli.repro import repro
 from breakfall.cli.show import show
@@ -31,6 +31,7 @@ app.command()(watch)
 app.add_typer(journal, name="journal")
 ledger.command()(verify)
 ledger.command()(prune)
+ledger.command("import")(import_)
 ledger.command()(export)
 app.add_typer(ledger, name="ledger")
 app.add_typer(memory, name="memory")

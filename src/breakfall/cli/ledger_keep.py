@@ -1,4 +1,4 @@
-"""`breakfall ledger verify`, `prune`, `export`: is the log as it was written, what may go, and taking it elsewhere."""
+"""`breakfall ledger verify`, `prune`, `import`, `export`: keeping the log, and carrying it in and out."""
 
 from __future__ import annotations
 
@@ -82,6 +82,40 @@ def prune(
         sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
     else:
         tables.pruned(Console(), done, dry=dry_run)
+
+
+def import_(
+    where: Where,
+    file: Annotated[Path, typer.Argument(help="What is imported.")],
+    mapping: Annotated[
+        str, typer.Option(metavar="NAME|FILE.toml", help="otlp, langsmith, langfuse, jsonl, or a mapping file.")
+    ] = "jsonl",
+    incomplete: Annotated[
+        bool, typer.Option("--incomplete", help="Accept and count steps that lack one of the four fields.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Import the steps of a file: OpenTelemetry spans, LangSmith or Langfuse exports, or JSON lines. All or none.
+
+    \b
+    Example:
+      breakfall ledger import ledger traces.json --mapping otlp --incomplete
+    """  # noqa: D301 - the terminal needs the escape itself
+    import msgspec
+
+    from breakfall.ledger.import_steps import import_file, mapping_of
+    from breakfall.ledger.open import open_writer
+
+    read = mapping_of(mapping)
+    with open_writer(where) as writer:
+        done = import_file(file, read, writer, accept_incomplete=incomplete)
+    if json:
+        sys.stdout.buffer.write(msgspec.json.encode(done) + b"\n")
+        return
+    print(f"imported {done.steps:,} steps of {done.episodes:,} episodes; {done.passed_over:,} records are no steps")
+    if done.incomplete:
+        lacking = ", ".join(f"{name} {count:,} times" for name, count in done.lacking.items())
+        print(f"{done.incomplete:,} steps are incomplete; missing: {lacking}")
 
 
 def export(

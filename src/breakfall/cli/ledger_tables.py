@@ -288,7 +288,7 @@ def hits(console: Console, rows: Sequence[Hit]) -> None:
         (clock(row.line.unix_s), row.line.run, row.line.n, row.line.tool, _severity(row.line.severity), row.excerpt)
         for row in rows
     )
-    table(console, f"{len(rows)} steps, the latest first", columns, cells)
+    table(console, f"{len(rows)} steps", columns, cells)
 
 
 def checked(console: Console, one: Checked) -> None:

@@ -238,6 +238,10 @@ STEP_LINES = """
 """
 
 
+LATEST = "ORDER BY COALESCE(s.unix_s, -1) DESC, s.id DESC"
+"""The latest first; those that hold no time come last."""
+
+
 def step_lines(ledger: Ledger, rest: str, values: dict[str, Any]) -> list[StepLine]:
     """List the steps that the rest of a query over ``s`` chooses."""
     return [struct(StepLine, row) for row in ledger.db.rows(f"{STEP_LINES} {rest}", values)]

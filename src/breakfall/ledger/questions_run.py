@@ -20,6 +20,10 @@ _EXACT_UP_TO = 2000
 """Steps up to which two runs are aligned exactly; longer ones by their rarer steps."""
 
 
+_FIRST = "ORDER BY COALESCE(s.unix_s, s.at_s), s.n, s.id"
+_LAST = "ORDER BY COALESCE(s.unix_s, s.at_s) DESC, s.n DESC, s.id DESC"
+
+
 class Moment(Struct, frozen=True, kw_only=True):
     """One step of a timeline: whole, with its severity, the reason for it, and what the watchdog said."""
 
@@ -31,7 +35,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 def timeline(ledger: Ledger, run: str, *, limit: int | None = None) -> list[Moment]:
-    """Return the steps of a run in the order in which they were stored.
+    """Return the steps of a run in the order in which they began.
 
     Args:
         ledger: The ledger.
@@ -45,7 +49,7 @@ def timeline(ledger: Ledger, run: str, *, limit: int | None = None) -> list[Mome
     where, values = Filter(run=known_run(ledger, run)).where()
     last = "" if limit is None else "LIMIT :limit"
     values |= {} if limit is None else {"limit": limit}
-    lines = step_lines(ledger, f"{where} ORDER BY s.id DESC {last}", values)[::-1]
+    lines = step_lines(ledger, f"{where} {_LAST} {last}", values)[::-1]
     said: dict[tuple[str, int | None], list[VerdictLine]] = {}
     for verdict in verdicts(ledger, Filter(run=lines[-1].run) if lines else Filter(), every=True, limit=_VERDICTS):
         said.setdefault((verdict.episode, verdict.n), []).append(verdict)
@@ -103,7 +107,7 @@ def compare(ledger: Ledger, a: str, b: str) -> Comparison:
 
 def _steps_of(ledger: Ledger, run: str) -> list[StepLine]:
     where, values = Filter(run=run).where()
-    return step_lines(ledger, f"{where} ORDER BY s.id", values)
+    return step_lines(ledger, f"{where} {_FIRST}", values)
 
 
 def align(a: Sequence[StepLine], b: Sequence[StepLine]) -> list[Pair]:

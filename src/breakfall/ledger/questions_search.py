@@ -30,7 +30,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 def search(
     ledger: Ledger, text: str, which: Filter, *, limit: int = LIMIT, progress: Progress | None = None
 ) -> list[Hit]:
-    """Find the steps that hold words beginning with each word of a text, the latest first.
+    """Find the steps that hold words beginning with each word of a text, those that were indexed last first.
 
     The text index is brought up first: after many new steps the first search takes its time.
 

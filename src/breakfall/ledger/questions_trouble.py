@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from breakfall.ledger.questions import LIMIT, Filter, StepLine, step_lines, struct
+from breakfall.ledger.questions import LATEST, LIMIT, Filter, StepLine, step_lines, struct
 from breakfall.ledger.store import Ledger
 
 PARTS = 10
@@ -21,14 +21,13 @@ def grave(ledger: Ledger, which: Filter, severity: str, *, limit: int = LIMIT) -
         limit: At most so many.
     """
     where, values = which.where("s.severity <> 'info'", "s.severity = :severity")
-    order = f"{where} ORDER BY s.id DESC LIMIT :limit"
-    return step_lines(ledger, order, values | {"severity": severity, "limit": limit})
+    return step_lines(ledger, f"{where} {LATEST} LIMIT :limit", values | {"severity": severity, "limit": limit})
 
 
 def unverified(ledger: Ledger, which: Filter, *, limit: int = LIMIT) -> list[StepLine]:
     """List the writes that nobody verified, the latest first."""
     where, values = which.where("s.unverified = 1")
-    return step_lines(ledger, f"{where} ORDER BY s.id DESC LIMIT :limit", values | {"limit": limit})
+    return step_lines(ledger, f"{where} {LATEST} LIMIT :limit", values | {"limit": limit})
 
 
 class VerdictLine(Struct, frozen=True, kw_only=True):

@@ -145,6 +145,23 @@ def test_verify(ledger, tmp_path):
     assert "remembers another hash of it" in ledger("verify", "--against", str(kept), code=1)
 
 
+def test_import(ledger, tmp_path):
+    """Steps of others come into the ledger, whole or not at all; what they lack is counted."""
+    one = {"tool": "refund", "expected_outcome": "refund Q7", "observed_outcome": {"ok": 1}, "verification": "not_done"}
+    one |= {"uncertainty_signal": "none", "effect": "write"}
+    lines = [one | {"episode": f"other-{n}"} for n in range(3)]
+    path = tmp_path / "lines.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "imported 3 steps of 3 episodes; 0 records are no steps" in ledger("import", str(path))
+    del lines[1]["uncertainty_signal"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(UsageError, match="uncertainty_signal"):
+        ledger("import", str(path))
+    assert len(json.loads(ledger("search", "Q7", "--json"))) == 3
+    assert "1 steps are incomplete; missing: uncertainty_signal 1 times" in ledger("import", str(path), "--incomplete")
+    assert json.loads(ledger("import", str(path), "--incomplete", "--json"))["incomplete"] == 1
+
+
 def test_prune(ledger):
     """What is old goes; a trial says what would go."""
     assert "would drop segment" in ledger("prune", "--older-than", "1d", "--dry-run")

@@ -101,6 +101,17 @@ def test_a_timeline_holds_every_step_whole(told, story):
         assert [moment.step.n for moment in timeline(ledger, "run-a", limit=2)] == [4, 5]
 
 
+def test_a_timeline_is_in_the_order_of_time_whoever_wrote_when(where, write, make):
+    """Steps of one run that several processes wrote, and a parent that is written after its child, stand in order."""
+    from breakfall.ledger.store import open_ledger
+
+    write([make("run", 2), make("run", 5)])
+    write([make("run", 4, parent=3), make("run", 3), make("run", 0)])
+    with open_ledger(where) as ledger:
+        assert [moment.step.n for moment in timeline(ledger, "run")] == [0, 2, 3, 4, 5]
+        assert [moment.step.n for moment in timeline(ledger, "run", limit=2)] == [4, 5]
+
+
 def test_large_values_come_back_in_a_timeline(told, make):
     """A value of 300 KB is whole wherever it was kept."""
     page = "".join(f"word{n}, " for n in range(30_000))
