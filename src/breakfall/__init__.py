@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from breakfall.runtime.declare import key, look_up, natural, tool, via
+    from breakfall.runtime.recover import recover
     from breakfall.runtime.stopped import CallStopped
     from breakfall.runtime.wrap import Toolbox
 
 __version__ = "0.1.0"
 
-__all__ = ["CallStopped", "Toolbox", "__version__", "key", "look_up", "natural", "tool", "via"]
+__all__ = ["CallStopped", "Toolbox", "__version__", "key", "look_up", "natural", "recover", "tool", "via"]
 
 _HOMES = {
     "CallStopped": "breakfall.runtime.stopped",
@@ -20,6 +21,7 @@ _HOMES = {
     "key": "breakfall.runtime.declare",
     "look_up": "breakfall.runtime.declare",
     "natural": "breakfall.runtime.declare",
+    "recover": "breakfall.runtime.recover",
     "tool": "breakfall.runtime.declare",
     "via": "breakfall.runtime.declare",
 }

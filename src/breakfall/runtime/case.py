@@ -25,6 +25,7 @@ from breakfall.vocab import (
     Response,
     Tool,
 )
+from breakfall.vocab.schema import ArgumentSchema
 
 
 class Case:
@@ -40,6 +41,8 @@ class Case:
     out = False
     """Whether an attempt is on its way."""
     repeatable = True
+    reread = False
+    """Whether the schema was read again in this call."""
     unsettled = False
     doubts = 0
     """How many attempts nobody knows the outcome of."""
@@ -171,6 +174,21 @@ class Case:
         task.breaker(tool.name).failed(failed, reply.now_s)
         self.looked_up = False
         return None
+
+    def drifted(self) -> bool:
+        """Whether the tool's schema is to be read again now: once a call, when the tool says that it changed."""
+        last = self.last
+        if self.reread or not self.task.rereads or last is None or last.kind is not FaultKind.SCHEMA_DRIFT:
+            return False
+        self.reread = True
+        return True
+
+    def takes_again(self, fresh: Reply) -> bool:
+        """Whether the schema that was read again is another one, and takes the call as it is."""
+        if not isinstance(fresh, Tool) or self.tool is None or fresh.parameters == self.tool.parameters:
+            return False
+        self.tool = fresh
+        return ArgumentSchema(fresh.parameters).is_valid(self.arguments)
 
     def to_confirm(self) -> Reader | None:
         """Return the reader that must bear out the write's answer before it is believed, if the policy wants that."""

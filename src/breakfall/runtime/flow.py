@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from breakfall.recovery.decide import decide
 from breakfall.runtime.case import Case
 from breakfall.runtime.state import Operation, TaskState
-from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Running, Sleep, Want
+from breakfall.runtime.wants import Attempt, Done, Flow, Late, Question, Reply, Reread, Running, Sleep, Want
 from breakfall.vocab import (
     Applied,
     Ask,
@@ -124,6 +124,9 @@ def _recover(case: Case) -> Generator[Want, Reply, Outcome | None]:
         tool, failed = case.tool, case.last
         if tool is None or failed is None:
             raise TypeError("recovery needs a failed attempt")
+        if case.drifted() and case.takes_again((yield Reread(tool.name))):
+            case.strategy = Response.RETRY
+            return None
         directive = decide(case.task.policy, case.situation(tool, failed))
         match directive:
             case Retry(after_s=after_s):

@@ -66,6 +66,8 @@ class TaskState(Struct, kw_only=True):
     retries: RetryBudget | None = None
     """The budget of retries that this task shares with others."""
     belief: Belief | None = None
+    rereads: bool = False
+    """Whether somebody can read a tool's schema again."""
     breakers: dict[str, Breaker] = msgspec.field(default_factory=dict)
     settled: dict[str, bool] = msgspec.field(default_factory=dict)
     """Call id -> whether a look-up said that its write was applied."""

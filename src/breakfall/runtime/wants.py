@@ -38,6 +38,12 @@ class Late(Struct, frozen=True):
     call: str
 
 
+class Reread(Struct, frozen=True):
+    """Read a tool's schema again, because the tool says that it changed; answer with the tool, or None."""
+
+    tool: str
+
+
 class Running(Struct, frozen=True):
     """An attempt that timed out still runs here, and may yet do what it was sent for."""
 
@@ -50,6 +56,6 @@ class Done(Struct, frozen=True):
     now_s: float
 
 
-Want: TypeAlias = Attempt | Sleep | Question | Late
-Reply: TypeAlias = Done | Running | float | str | None
+Want: TypeAlias = Attempt | Sleep | Question | Late | Reread
+Reply: TypeAlias = Done | Running | Tool | float | str | None
 Flow: TypeAlias = Generator[Want, Reply, Outcome]

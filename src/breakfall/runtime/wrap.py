@@ -25,7 +25,7 @@ from breakfall.runtime.lookups import Lookups
 from breakfall.runtime.run import Opening, Run
 from breakfall.runtime.state import TaskState
 from breakfall.runtime.stopped import raised
-from breakfall.runtime.wants import Attempt, Flow, Late, Question, Reply, Sleep, Want
+from breakfall.runtime.wants import Attempt, Flow, Late, Question, Reply, Reread, Sleep, Want
 from breakfall.seeds import address
 from breakfall.vocab import Applied, Belief, Failed, Handoff, Ok, Outcome, StepSink, Tool
 
@@ -47,6 +47,8 @@ class Toolbox:
         memory: What was learned of the tools.
         retries: The budget of retries that all tasks share; None for no limit.
         ask: Answers a question to a person; without it nobody is there.
+        refresh: Reads a tool's schema again when the tool says that it changed; a call that the new schema takes as it
+            is goes out once more.
         clock: The time.
 
     Raises:
@@ -62,6 +64,7 @@ class Toolbox:
         memory: Belief | None = None,
         retries: RetryBudget | None = None,
         ask: Callable[[str], str] | None = None,
+        refresh: Callable[[str], Tool | None] | None = None,
         clock: SystemClock | VirtualClock | None = None,
     ) -> None:
         if isinstance(policy, str) and policy not in PRESETS:
@@ -76,6 +79,7 @@ class Toolbox:
         self._memory = memory
         self._retries = retries if retries is not None else RetryBudget()
         self._ask = ask
+        self._refresh = refresh
         self._breakers: dict[str, Breaker] = {}
         self._dispatch = Dispatch(self._clock)
         self._default = self._new_run(f"run-{uuid4().hex}", "", _UNLIMITED, float("inf"), alone=True)
@@ -244,6 +248,7 @@ class Toolbox:
             deadline_s=deadline_s,
             retries=self._retries,
             belief=self._memory,
+            rereads=self._refresh is not None,
             breakers=self._breakers,
         )
         return Run(
@@ -367,6 +372,11 @@ class Toolbox:
     def _answered(self, run: Run, want: Want) -> Reply:
         if type(want) is Late:
             return run.heard(want.call)
+        if type(want) is Reread and self._refresh is not None:
+            fresh = self._refresh(want.tool)
+            if fresh is not None:
+                self._specs[want.tool] = fresh
+            return fresh
         if type(want) is Question and self._ask is not None:
             return self._ask(want.text)
         return ""

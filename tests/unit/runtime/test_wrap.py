@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from breakfall.errors import UsageError
 from breakfall.ledger.severity import Severity, severity
@@ -19,9 +20,10 @@ from breakfall.recovery.expectations import counts
 from breakfall.runtime.clock import VirtualClock
 from breakfall.runtime.declare import Declared, key, look_up, natural, tool, via
 from breakfall.runtime.journal import State, open_journal
+from breakfall.runtime.recover import recover
 from breakfall.runtime.stopped import CallStopped
 from breakfall.runtime.wrap import Toolbox
-from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step, Verification, VerificationStatus
+from breakfall.vocab import Applied, Failed, FaultKind, Ok, Settlement, Step, Tool, Verification, VerificationStatus
 
 
 class Shop:
@@ -62,10 +64,11 @@ class Shop:
 class HTTPError(Exception):
     """Looks like a client's error for a status."""
 
-    def __init__(self, status: int, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, headers: dict[str, str] | None = None, body: str | None = None) -> None:
         super().__init__(f"HTTP {status}")
         self.status = status
         self.headers = headers or {}
+        self.body = body
 
 
 def judge(value: Any, arguments: Any, sent_s: float) -> Settlement:
@@ -575,3 +578,55 @@ def test_a_fabricated_success_is_an_error_in_the_ledger() -> None:
     assert stopped.value.handoff.done == ()
     writes = [step for step in sink.steps if step.tool == "place"]
     assert {severity(step) for step in writes} == {Severity.ERROR}
+
+
+def test_a_drifted_schema_is_read_again_once() -> None:
+    """When a tool says that its arguments changed its schema is read again; a call that it takes goes out once more."""
+    calls: list[int] = []
+
+    @tool("read")
+    def read(order_id: str) -> str:
+        calls.append(1)
+        if len(calls) == 1:
+            raise HTTPError(422, body='{"error": {"code": "schema_changed", "message": "Argument renamed"}}')
+        return "ok"
+
+    asked: list[str] = []
+
+    def refresh(name: str) -> Tool | None:
+        asked.append(name)
+        return replace(read.spec, parameters={"type": "object", "required": ["order_id"]})
+
+    assert Toolbox(read, clock=patient(), refresh=refresh)[read]("O1") == "ok"
+    assert (len(calls), asked) == (2, ["read"])
+
+
+def test_a_drift_that_the_call_does_not_fit_is_not_repeated() -> None:
+    """A call that the new schema refuses, or whose schema has not changed, is not sent again."""
+    for parameters in ({"type": "object", "required": ["ref"]}, None):
+        calls: list[int] = []
+
+        @tool("read")
+        def read(order_id: str, calls: list[int] = calls) -> str:
+            calls.append(1)
+            raise HTTPError(422, body='{"error": {"code": "schema_changed", "message": "Argument renamed"}}')
+
+        fresh = replace(read.spec, parameters=parameters) if parameters else read.spec
+        box = Toolbox(read, clock=patient(), refresh=lambda name, fresh=fresh: fresh)
+        with pytest.raises(CallStopped):
+            box[read]("O1")
+        assert len(calls) == 1
+
+
+def test_one_callable_without_a_toolbox() -> None:
+    """A function is guarded in one line, with its readers beside it."""
+    shop = Shop()
+    shop.lost = 1
+    orders, _ = declared(shop)
+
+    def place(item: str) -> str:
+        return shop.order(item)
+
+    guarded = recover(place, "write", orders, reader=look_up(orders, judge=judge, arguments=item_of))
+    assert guarded("hat") == "O1"
+    assert len(shop.orders) == 1
