@@ -56,21 +56,27 @@ class SqliteDatabase:
 
     def _prepare(self) -> None:
         connection = self.connection
-        connection.execute("PRAGMA journal_mode = WAL")
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -65536")
-        with self.change():
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
-                raise _OtherVersionError
-            if version == 0:
-                if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise _OtherVersionError
-                for statement in f"{TABLES.format(id='INTEGER PRIMARY KEY')} {_WORDS}".split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {VERSION}")
+        if not self._fits():
+            with self.change():
+                if not self._fits():
+                    for statement in f"{TABLES.format(id='INTEGER PRIMARY KEY')} {_WORDS}".split(";"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {VERSION}")
         for statement in VIEWS.split(";"):
             connection.execute(statement)
+
+    def _fits(self) -> bool:
+        """Whether the tables are there; False for an empty file."""
+        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == VERSION:
+            return True
+        if version or self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise _OtherVersionError
+        return False
 
     def rows(self, statement: str, values: Any = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return what it finds."""
