@@ -233,7 +233,7 @@ class TestTroubles:
         for n in range(3):
             scene.read(n)
         watch = scene.ticks(times=1)
-        (path,) = (scene.folder / "segments").iterdir()
+        (path,) = (scene.folder / "segments").glob("*.jsonl")
         raw = path.read_bytes()
         path.write_bytes(raw[: raw.rindex(b'{"line":"step"')])
         watch.tick()
@@ -274,7 +274,7 @@ class TestLedger:
     def test_a_killed_writer_is_left_alone(self, scene: Any) -> None:
         """A torn line of a killed process is neither read nor mended."""
         scene.step(0)
-        (path,) = (scene.folder / "segments").iterdir()
+        (path,) = (scene.folder / "segments").glob("*.jsonl")
         with path.open("ab") as file:
             file.write(b'{"line":"step","torn')
         raw = path.read_bytes()
