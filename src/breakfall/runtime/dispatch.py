@@ -47,12 +47,13 @@ class Dispatch:
         arguments = want.call.arguments
         outcome: Outcome
         error: Exception | None = None
+        timeout_s = run.timeout_s(declared)
         try:
-            if declared.timeout_s is None:
+            if timeout_s is None:
                 outcome = self.read(declared, arguments, declared.run(arguments))
             else:
                 late = _Late(self, run, declared, want, claim, sent_s)
-                outcome = self._in_thread(self._submit(declared, arguments), declared.timeout_s, late)
+                outcome = self._in_thread(self._submit(declared, arguments), timeout_s, late)
         except Exception as raised:
             outcome, error = failed_from(raised, now_s=sent_s), raised
         return run.came_back(want, outcome, error, sent_s)
@@ -64,11 +65,12 @@ class Dispatch:
         arguments = want.call.arguments
         outcome: Outcome
         error: Exception | None = None
+        timeout_s = run.timeout_s(declared)
         try:
-            if declared.timeout_s is not None:
+            if timeout_s is not None:
                 late = _Late(self, run, declared, want, claim, sent_s)
                 running = declared.run(arguments) if declared.is_async else self._submit(declared, arguments)
-                outcome = await self._as_task(running, declared.timeout_s, late)
+                outcome = await self._as_task(running, timeout_s, late)
             elif declared.is_async:
                 outcome = self.read(declared, arguments, await declared.run(arguments))
             else:

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 import msgspec
@@ -100,7 +101,20 @@ class Run:
     def unburdened(self, tool: str) -> bool:
         """Whether a simple call of the tool may be made at once: nothing speaks against it and nobody records it."""
         state = self.state
-        return self._ledger is None and state.calls_left > 0 and state.healthy(tool)
+        return self._ledger is None and state.calls_left > 0 and state.deadline_s == inf and state.healthy(tool)
+
+    def timeout_s(self, declared: Declared[Any, Any]) -> float | None:
+        """Return how long an attempt may take: no longer than the tool's timeout, nor than the task's deadline."""
+        if self.state.deadline_s == inf:
+            return declared.timeout_s
+        left_s = max(self.state.deadline_s - self.clock.now(), 0.0)
+        return left_s if declared.timeout_s is None else min(declared.timeout_s, left_s)
+
+    def over(self) -> str | None:
+        """Say why the task may make no further attempt; None if it may."""
+        if self.state.calls_left < 1:
+            return "the task's call budget is used up"
+        return "the task's deadline has passed" if self.clock.now() >= self.state.deadline_s else None
 
     def open(self, declared: Declared[Any, Any], arguments: dict[str, Any], more: Mapping[str, Any]) -> Opening:
         """Name a call, and for a write its operation and key.
@@ -235,9 +249,9 @@ class Run:
             self._journal.finish(claim, told)
         self._record(want, outcome, sent_s, now_s)
 
-    def spent(self, opening: Opening) -> Failed:
-        """Refuse a call, because the task's budget has no attempt left."""
-        reason = self.state.stops[opening.call.id] = "the task's call budget is used up"
+    def spent(self, opening: Opening, reason: str) -> Failed:
+        """Refuse a call, because the task may make no further attempt."""
+        self.state.stops[opening.call.id] = reason
         return Failed(message=reason, native=True)
 
     def handoff(self, reason: str) -> Handoff:

@@ -286,8 +286,9 @@ class Toolbox:
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
         outcome: Outcome
-        if run.state.calls_left < 1 and missed is None:
-            return opening, run.spent(opening)
+        over = run.over() if missed is None else None
+        if over is not None:
+            return opening, run.spent(opening, over)
         perform = functools.partial(self._perform, run)
         if opening.operation is None:
             outcome = drive(self._flow(run, opening, more, missed), perform)
@@ -317,8 +318,9 @@ class Toolbox:
     ) -> tuple[Opening, Outcome]:
         opening = run.open(declared, arguments, more)
         outcome: Outcome
-        if run.state.calls_left < 1 and missed is None:
-            return opening, run.spent(opening)
+        over = run.over() if missed is None else None
+        if over is not None:
+            return opening, run.spent(opening, over)
         perform = functools.partial(self._aperform, run)
         if opening.operation is None:
             outcome = await adrive(self._flow(run, opening, more, missed), perform)

@@ -630,3 +630,24 @@ def test_one_callable_without_a_toolbox() -> None:
     guarded = recover(place, "write", orders, reader=look_up(orders, judge=judge, arguments=item_of))
     assert guarded("hat") == "O1"
     assert len(shop.orders) == 1
+
+
+def test_the_deadline_reaches_into_the_attempt() -> None:
+    """A call in a task with a deadline is waited for no longer than that, and none is begun after it."""
+    gate, calls = threading.Event(), []
+
+    @tool("read")
+    def read() -> str:
+        calls.append(1)
+        gate.wait(10.0)
+        return "late"
+
+    with Toolbox(read) as box, box.task("hurry", deadline_s=0.05):
+        outcome = box.call(read, {})
+        assert isinstance(outcome, Failed)
+        assert outcome.kind is FaultKind.TIMEOUT
+        refused = box.call(read, {})
+        assert isinstance(refused, Failed)
+        assert refused.message == "the task's deadline has passed"
+        gate.set()
+    assert len(calls) == 1
