@@ -5,15 +5,33 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from breakfall.ledger.line import segment_path
 from breakfall.ledger.questions import By, Filter, counts, runs
+from breakfall.ledger.segment import SegmentWriter
 from breakfall.ledger.source import FolderSource, read_steps
 from breakfall.ledger.sqlite import NAME
 from breakfall.ledger.store import open_folder
 from breakfall.ledger.verify import verify
 from breakfall.ledger.writer import LedgerWriter
-from breakfall.vocab import Cost, Effect, Failed, FaultKind, Ok, Step, Uncertainty, Verification, VerificationStatus
+from breakfall.vocab import (
+    Answer,
+    Cost,
+    Effect,
+    Ending,
+    EpisodeEnd,
+    EpisodeKey,
+    Failed,
+    FaultKind,
+    Ok,
+    Scenario,
+    Step,
+    Uncertainty,
+    Verdict,
+    Verification,
+    VerificationStatus,
+)
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 VALUES = st.recursive(
@@ -80,6 +98,34 @@ def test_no_changed_byte_goes_unnoticed(steps, data):
             assert "line 1 is not a segment's header" in str(error) or "ledger format" in str(error)  # noqa: PT017
         else:
             assert checked.findings != ()
+
+
+@given(st.lists(st.lists(STEPS, max_size=3), min_size=1, max_size=3), st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_changed_byte_of_a_bench_goes_unnoticed(episodes, data):
+    """An episode carries one hash, and it covers every byte of it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with SegmentWriter(folder, "w0") as writer:
+            for seed, steps in enumerate(episodes):
+                key = EpisodeKey(world="w", condition="c", agent="a", scenario=Scenario.S1, task="t", seed=seed)
+                numbered = [replace(step, episode=key.id, n=n) for n, step in enumerate(steps)]
+                writer.episode(numbered, end_of(key, len(steps)))
+        assert verify(FolderSource(folder), None, {}).findings == ()
+        path = segment_path(folder, "w0")
+        raw = bytearray(path.read_bytes())
+        place = data.draw(st.integers(len(raw.splitlines()[0]) + 1, len(raw) - 2))
+        raw[place] = data.draw(st.integers(0, 255).filter(lambda byte: byte != raw[place]))
+        path.write_bytes(raw)
+        assert not verify(FolderSource(folder), None, {}).sound
+
+
+def end_of(key: EpisodeKey, steps: int) -> EpisodeEnd:
+    """Return the end of an episode that passed."""
+    verdict = Verdict(passed=True, state_ok=True, answer_ok=True)
+    return EpisodeEnd(
+        episode=key.id, key=key, steps=steps, ending=Ending.ANSWERED, answer=Answer(text="done"), verdict=verdict
+    )
 
 
 @given(st.lists(STEPS, min_size=3, max_size=8), st.data())

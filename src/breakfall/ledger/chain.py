@@ -1,9 +1,10 @@
-"""The hash chain of a segment: every line carries a hash of itself and of the line before it.
+"""The hash chain of a segment: what is written at once carries a hash of itself and of what was written before.
 
-A line is sealed by two more fields at its end, ``seq`` and ``chain``: its number in the segment, from 0 for the
-header, and BLAKE2b over the hash of the line before and all of the line that stands before its own hash. A changed line
-no longer has its hash; a line that was taken out, put in or moved no longer fits the one before it. The chain is no
-signature: whoever can rewrite a whole segment can seal it again, so the last hash is worth keeping elsewhere.
+Production writes a line at a time, a bench an episode at a time, whose last line is sealed for all of them. A seal is
+two more fields at the line's end, ``seq`` and ``chain``: the line's number in its segment, from 0 for the header, and
+BLAKE2b over the hash before and all that was written up to its own. What was changed no longer has its hash; what was
+taken out, put in or moved no longer fits what stands before it. The chain is no signature: whoever can rewrite a whole
+segment can seal it again, so the last hash is worth keeping elsewhere.
 """
 
 from __future__ import annotations
@@ -37,27 +38,24 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
 ENVELOPE = msgspec.json.Decoder(Envelope)
 
 
-def seal(bodies: Sequence[bytes], seq: int, before: bytes, blob_at: Sequence[int] = ()) -> tuple[bytes, bytes]:
-    """Seal lines that follow each other.
+def seal(body: bytes, seq: int, before: bytes, blob_at: Sequence[int] = ()) -> tuple[bytes, bytes]:
+    """Seal what is written at once.
 
     Args:
-        bodies: Each line's JSON object, without a line feed.
-        seq: The number of the first of them.
-        before: The hash of the line before it.
-        blob_at: Where the large values of the line stand, if it is a single one that has some.
+        body: A line's JSON object, or several lines of them, without a line feed at the end.
+        seq: The number of the last of them.
+        before: The hash before it.
+        blob_at: Where the large values of the line stand.
 
     Returns:
-        The lines as they are written, and the hash of the last.
+        The lines as they are written, and their hash.
     """
-    parts: list[bytes] = []
-    for number, body in enumerate(bodies, seq):
-        if blob_at:
-            text = b'%b,"seq":%d,"blob_at":%b,"chain":"' % (body[:-1], number, msgspec.json.encode(blob_at))
-        else:
-            text = b'%b,"seq":%d,"chain":"' % (body[:-1], number)
-        before = blake2b(before + text, digest_size=_BYTES).digest()
-        parts += (text, before.hex().encode(), _CLOSE)
-    return b"".join(parts), before
+    if blob_at:
+        text = b'%b,"seq":%d,"blob_at":%b,"chain":"' % (body[:-1], seq, msgspec.json.encode(blob_at))
+    else:
+        text = b'%b,"seq":%d,"chain":"' % (body[:-1], seq)
+    digest = blake2b(before + text, digest_size=_BYTES).digest()
+    return b'%b%b"}\n' % (text, digest.hex().encode()), digest
 
 
 def carried(line: bytes) -> bytes | None:
@@ -70,6 +68,6 @@ def carried(line: bytes) -> bytes | None:
         return None
 
 
-def computed(line: bytes, before: bytes) -> bytes:
-    """Return the hash that a sealed line should carry, given that of the line before it."""
-    return blake2b(before + line[:-_TAIL], digest_size=_BYTES).digest()
+def computed(sealed: bytes, before: bytes) -> bytes:
+    """Return the hash that what was written at once should carry, given the hash before it."""
+    return blake2b(before + sealed[:-_TAIL], digest_size=_BYTES).digest()

@@ -113,7 +113,7 @@ class SegmentFile:
         self._sealed = tail.header.format >= CHAINED
 
     def append(self, bodies: Sequence[bytes]) -> None:
-        """Append lines at once, all of them or none.
+        """Append lines at once, all of them or none, each sealed.
 
         Args:
             bodies: One JSON object each, without a line feed.
@@ -122,10 +122,27 @@ class SegmentFile:
             StoreError: They could not be written; what was acknowledged before is untouched.
         """
         if not self._sealed:
-            self._write(b"\n".join([*bodies, b""]), self.seq, self.link)
+            self._write(b"\n".join([*bodies, b""]), self.seq + len(bodies), self.link)
             return
-        lines, link = seal(bodies, self.seq + 1, self.link)
-        self._write(lines, self.seq + len(bodies), link)
+        seq, link, lines = self.seq, self.link, []
+        for body in bodies:
+            seq += 1
+            line, link = seal(body, seq, link)
+            lines.append(line)
+        self._write(b"".join(lines), seq, link)
+
+    def append_together(self, text: bytes, lines: int) -> None:
+        """Append lines that are nothing without each other, sealed in the last of them.
+
+        Args:
+            text: The lines, each with its line feed.
+            lines: How many.
+
+        Raises:
+            StoreError: They could not be written; what was acknowledged before is untouched.
+        """
+        data, link = seal(text[:-1], self.seq + lines, self.link) if self._sealed else (text, self.link)
+        self._write(data, self.seq + lines, link)
 
     def append_large(self, body: bytes, values: Sequence[bytes]) -> None:
         """Append one line whose large values stand beside it, those first.
@@ -144,7 +161,7 @@ class SegmentFile:
             here += len(record)
         self._put(self._blobs, b"".join(records), self._blob_end)
         self._blob_end = here
-        line, link = seal((body,), self.seq + 1, self.link, at)
+        line, link = seal(body, self.seq + 1, self.link, at)
         self._write(line, self.seq + 1, link)
 
     def sync(self, end: int) -> None:

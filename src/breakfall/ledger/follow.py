@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -237,7 +238,8 @@ class _Reading:
             self.done = raw.next
             return
         seq = self._last_seq = envelope.seq if envelope.seq >= 0 else self._last_seq
-        place = Place(self._segment, seq, raw.at, raw.next - raw.at)
+        crc = zlib.crc32(raw.line) if self._episodes else None
+        place = Place(self._segment, seq, raw.at, raw.next - raw.at, crc)
         if self._episodes:
             self._take_episode(line, place, raw)
             if self._open:

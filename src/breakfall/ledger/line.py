@@ -112,25 +112,16 @@ def encode(line: Line) -> bytes:
         raise _no_json(what, error) from None
 
 
-def encode_lines(steps: Sequence[Step], end: EpisodeEnd) -> list[bytes]:
-    """Encode an episode line by line, without line feeds.
+def encode_episode(steps: Sequence[Step], end: EpisodeEnd) -> bytes:
+    """Encode an episode as text; a segment holds the same, sealed in its last line.
 
     Raises:
         RunError: Something in it is no JSON value.
     """
     try:
-        return [ENCODER.encode(line) for line in (*steps, end)]
+        return ENCODER.encode_lines([*steps, end])
     except _NO_JSON as error:
         raise _no_json(f"episode {end.episode}", error) from None
-
-
-def encode_episode(steps: Sequence[Step], end: EpisodeEnd) -> bytes:
-    """Encode an episode as text; a segment holds the same lines, sealed.
-
-    Raises:
-        RunError: Something in it is no JSON value.
-    """
-    return b"\n".join([*encode_lines(steps, end), b""])
 
 
 def _no_json(what: str, error: Exception) -> RunError:

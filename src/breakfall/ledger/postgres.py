@@ -278,7 +278,7 @@ class PostgresDatabase:
         self.connection.close()
 
 
-_NAME = re.compile(r"(?<!:):([a-z_]+)")
+_NAME = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)")
 
 
 @lru_cache(maxsize=512)

@@ -164,7 +164,7 @@ class PostgresWriter:
             made = "INSERT INTO bf_written (name, begun) VALUES (%s, now()) RETURNING id"
             row = self._connection.execute(made, (name,)).fetchone()
             header = Header(format=FORMAT, holds=Holds.STEPS, segment=name, after=after)
-            line, link = seal((encode(header),), 0, START)
+            line, link = seal(encode(header), 0, START)
             assert row is not None
             self._connection.execute(_INSERT, (row[0], 0, line[:-1].decode()))
         self.segment, self._segment_id, self._seq, self._link = name, row[0], 0, link
@@ -186,7 +186,7 @@ class PostgresWriter:
 
     def _put(self, body: bytes, *, durable: bool) -> None:
         """Commit one line; a session that broke is replaced, and a line that it had committed is not put in twice."""
-        line, link = seal((body,), self._seq + 1, self._link)
+        line, link = seal(body, self._seq + 1, self._link)
         values = (self._segment_id, self._seq + 1, line[:-1].decode())
         statement = _DURABLY if durable else _INSERT
         with explained(self.name):

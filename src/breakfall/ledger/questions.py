@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -245,6 +246,14 @@ LATEST = "ORDER BY COALESCE(s.unix_s, -1) DESC, s.id DESC"
 def step_lines(ledger: Ledger, rest: str, values: dict[str, Any]) -> list[StepLine]:
     """List the steps that the rest of a query over ``s`` chooses."""
     return [struct(StepLine, row) for row in ledger.db.rows(f"{STEP_LINES} {rest}", values)]
+
+
+def lines_of(ledger: Ledger, ids: Sequence[int]) -> list[StepLine]:
+    """List steps by their ids."""
+    if not ids:
+        return []
+    named = {f"id_{place}": number for place, number in enumerate(ids)}
+    return step_lines(ledger, f"WHERE s.id IN ({', '.join(f':{name}' for name in named)})", named)
 
 
 def known_run(ledger: Ledger, name: str) -> str:

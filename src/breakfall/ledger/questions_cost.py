@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from breakfall.ledger.questions import LIMIT, STEP_LINES, Filter, StepLine, struct, summed
+from breakfall.ledger.questions import LIMIT, Filter, StepLine, lines_of, summed
 from breakfall.ledger.store import Ledger
 
 TIMES_MEDIAN = 3.0
@@ -94,17 +94,22 @@ def outliers(ledger: Ledger, which: Filter, *, times: float = TIMES_MEDIAN, limi
         times: How many times the median makes an outlier.
         limit: At most so many steps, and so many intents.
     """
-    found: list[Outlier] = []
+    found: list[tuple[float, int, int]] = []
     for intent, _, counted, *_ in _by_intent(ledger, which, limit):
         median = _nth(ledger, which, intent, counted, 0.5)
-        if counted < _FEW or not median:
-            continue
-        clauses, more = which.where("s.intent = :intent_id", "s.tokens >= :above")
-        query = f"{STEP_LINES} {clauses} ORDER BY s.tokens DESC, s.id LIMIT :limit"
-        rows = ledger.db.rows(query, more | {"intent_id": intent, "above": median * times, "limit": limit})
-        steps = [struct(StepLine, row) for row in rows]
-        found += [Outlier(step=step, median=median, ratio=round((step.tokens or 0) / median, 2)) for step in steps]
-    return sorted(found, key=lambda one: (-one.ratio, one.step.id))[:limit]
+        if counted >= _FEW and median:
+            where, values = which.where("s.intent = :intent_id", "s.tokens >= :above")
+            asked = values | {"intent_id": intent, "above": median * times, "limit": limit}
+            found += [
+                (-tokens / median, number, median) for number, tokens in ledger.db.rows(_FAR + where + _FARTHEST, asked)
+            ]
+    far = sorted(found)[:limit]
+    lines = {line.id: line for line in lines_of(ledger, [number for _, number, _ in far])}
+    return [Outlier(step=lines[number], median=median, ratio=round(-ratio, 2)) for ratio, number, median in far]
+
+
+_FAR = "SELECT s.id, s.tokens FROM bf_steps s "
+_FARTHEST = " ORDER BY s.tokens DESC, s.id LIMIT :limit"
 
 
 def _by_intent(ledger: Ledger, which: Filter, limit: int) -> list[tuple[Any, ...]]:

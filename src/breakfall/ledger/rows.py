@@ -26,6 +26,8 @@ class Place(Struct, frozen=True):
     seq: int
     position: int
     length: int
+    crc: int | None = None
+    """Of a line that has no seal of its own, so that it can be told from the others of its episode."""
 
 
 class RunRow(Struct):
@@ -95,7 +97,7 @@ class Batch:
     def step(self, step: Step, place: Place, agent: str = "") -> None:
         """Add a step; `agent` is whose it is where it does not say."""
         seen = _Seen(step, agent)
-        self.steps.append((*seen.row(), place.segment, place.seq, place.position, place.length))
+        self.steps.append((*seen.row(), place.segment, place.seq, place.position, place.length, place.crc))
         self._count(seen)
         self._add_to_run(seen)
         row = self.episodes.get(seen.episode)

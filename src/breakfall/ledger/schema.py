@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 """An index of another version is thrown away and built anew."""
 
 DERIVED = ("bf_segments", "bf_names", "bf_runs", "bf_episodes", "bf_steps", "bf_counts", "bf_verdicts", "bf_worded")
@@ -12,7 +12,7 @@ STEP_COLUMNS = (
     "id", "run", "episode", "n", "call", "tool", "intent", "agent", "version", "unix_s", "hour", "at_s", "took_s",
     "attempt", "purpose", "strategy", "retried", "effect", "outcome", "status", "error", "severity", "verification",
     "uncertainty", "unverified", "incomplete", "tokens_in", "tokens_cached", "tokens_out", "tokens", "usd", "fault",
-    "segment", "seq", "position", "length",
+    "segment", "seq", "position", "length", "crc",
 )  # fmt: skip
 """What is known of a step; the rest is in its line, which `segment`, `position` and `length` lead to."""
 
@@ -41,7 +41,7 @@ CREATE TABLE bf_steps (
     severity TEXT NOT NULL, verification TEXT NOT NULL, uncertainty TEXT NOT NULL, unverified INTEGER NOT NULL,
     incomplete INTEGER NOT NULL, tokens_in BIGINT, tokens_cached BIGINT, tokens_out BIGINT, tokens BIGINT,
     usd DOUBLE PRECISION, fault TEXT, segment BIGINT NOT NULL, seq BIGINT NOT NULL, position BIGINT NOT NULL,
-    length BIGINT NOT NULL
+    length BIGINT NOT NULL, crc BIGINT
 );
 CREATE INDEX bf_steps_run ON bf_steps (run, id);
 CREATE INDEX bf_steps_episode ON bf_steps (episode, n, uncertainty);

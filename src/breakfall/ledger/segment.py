@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from breakfall.ledger.file import SegmentFile, SegmentHeldError
-from breakfall.ledger.line import FORMAT, Header, encode, encode_lines, segment_path
+from breakfall.ledger.line import FORMAT, Header, encode, encode_episode, segment_path
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
 
 __all__ = ["SegmentHeldError", "SegmentWriter"]
@@ -43,7 +43,7 @@ class SegmentWriter:
             StoreError: It could not be written; what was acknowledged before is untouched.
             RunError: The episode holds something that is no JSON value; nothing was written.
         """
-        self._file.append(encode_lines(steps, end))
+        self._file.append_together(encode_episode(steps, end), len(steps) + 1)
 
     def not_applicable(self, line: NotApplicable) -> None:
         """Store that an episode does not exist.

@@ -10,7 +10,7 @@ from breakfall.ledger.finding import Checked, Finding, Flaw, Head, Witness
 from breakfall.ledger.follow import Database, Known, known
 from breakfall.ledger.retention import Pruned
 from breakfall.ledger.source import Source, header
-from breakfall.ledger.verify_segment import SegmentCheck
+from breakfall.ledger.verify_segment import Recalled, SegmentCheck
 
 _WHOLE = "the whole segment"
 
@@ -85,16 +85,16 @@ def _after(source: Source, segment: str) -> Iterator[tuple[str, Witness]]:
         yield after.segment, Witness(seq=after.seq, chain=after.chain, who=f"segment {segment}, which follows it,")
 
 
-def _recalled(index: Database | None, there: Known | None, seq: int) -> str:
-    """Name a step that is gone as the index remembers it."""
+def _recalled(index: Database | None, there: Known | None, seq: int) -> Recalled | None:
+    """Return what the index remembers of a step's line."""
     if index is None or there is None:
-        return ""
+        return None
     rows = index.rows(_RECALL, {"segment": there.id, "seq": seq})
-    return f"step {rows[0][0]} of {rows[0][1]} ({rows[0][2]})" if rows else ""
+    return Recalled(f"step {rows[0][0]} of {rows[0][1]} ({rows[0][2]})", rows[0][3]) if rows else None
 
 
 _RECALL = """
-    SELECT s.n, episode.name, tool.name FROM bf_steps s JOIN bf_names episode ON episode.id = s.episode
+    SELECT s.n, episode.name, tool.name, s.crc FROM bf_steps s JOIN bf_names episode ON episode.id = s.episode
         JOIN bf_names tool ON tool.id = s.tool
     WHERE s.segment = :segment AND s.seq = :seq
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec import Struct
 from breakfall.errors import StoreError
 from breakfall.ledger.chain import ENVELOPE, START, carried, computed
 from breakfall.ledger.finding import Finding, Flaw, Head, Witness
-from breakfall.ledger.line import CHAINED, DECODER, Closed, Header, Line
+from breakfall.ledger.line import CHAINED, DECODER, Closed, Header, Holds, Line
 from breakfall.ledger.source import Source, whole
 from breakfall.ledger.verdict import Incident, StepVerdict
 from breakfall.vocab import EpisodeEnd, NotApplicable, Step
@@ -20,16 +21,35 @@ _NAMED_ONE_BY_ONE = 1000
 """Missing lines in a row that are named one by one; more become one finding."""
 
 
+class Recalled(Struct, frozen=True):
+    """What an index remembers of a line."""
+
+    what: str
+    crc: int | None
+
+
 class _Row(Struct):
     """One whole line, as far as the check needs it."""
 
     seq: int
     what: str = ""
-    carried: bytes | None = None
-    sealed: bool = False
-    """Whether the line has the hash that follows from its content and the line above it."""
-    raw: bytes = b""
-    """The line, where it has not."""
+
+
+class _Block(Struct):
+    """What was written at once and carries one hash: a line, or a bench's episode."""
+
+    first: int
+    """The number of its first line, as its last one tells."""
+    last: int
+    what: str
+    carried: bytes | None
+    sealed: bool
+    """Whether it has the hash that follows from its content and what stands above it."""
+    raw: bytes
+    """The lines, where it has not."""
+    rows: list[_Row]
+    told: bool
+    """Whether something is wrong with single lines of it, which is told of them."""
 
 
 class SegmentCheck:
@@ -39,10 +59,12 @@ class SegmentCheck:
         source: The lines.
         name: The segment.
         witnesses: What others remember of it.
-        recall: Names the step of a line that is gone, given its number; "" where nothing tells.
+        recall: What an index remembers of a line, given its number.
     """
 
-    def __init__(self, source: Source, name: str, witnesses: Sequence[Witness], recall: Callable[[int], str]) -> None:
+    def __init__(
+        self, source: Source, name: str, witnesses: Sequence[Witness], recall: Callable[[int], Recalled | None]
+    ) -> None:
         self.name = name
         self.head: Head | None = None
         self.steps = 0
@@ -53,8 +75,10 @@ class SegmentCheck:
         self._header: Header | None = None
         self._closed_at: int | None = None
         self._rows: list[_Row] = []
+        self._blocks: list[_Block] = []
+        self._open: list[tuple[_Row, bytes]] = []
+        self._above = (-1, START)
         self._found: list[Finding] = []
-        self._open_steps = 0
 
     @property
     def lines(self) -> int:
@@ -67,47 +91,76 @@ class SegmentCheck:
         if self.chained:
             self._found += [*self._order(), *self._changed(), *self._renamed()]
         self._found += [*self._remembered(), *self._torn()]
-        if self.chained and self._rows:
-            last = max(self._rows, key=lambda row: row.seq)
-            self.head = Head(segment=self.name, seq=last.seq, chain=(last.carried or START).hex())
+        if self.chained and self._blocks:
+            last = max(self._blocks, key=lambda block: block.last)
+            self.head = Head(segment=self.name, seq=last.last, chain=(last.carried or START).hex())
         return self._found
 
     def _read(self) -> None:
-        above = START
         for raw in self._source.lines(self.name):
-            row = _Row(seq=len(self._rows), carried=carried(raw.line))
-            self._take(raw.line, row)
-            row.sealed = row.carried is not None and row.carried == computed(raw.line, above)
-            if not row.sealed:
-                row.raw = raw.line
-            above = row.carried or START
+            row = _Row(seq=self._above[0] + 1 + len(self._open))
+            known = len(self._found)
+            line, seq = self._decoded(raw.line, row)
+            self._open.append((row, raw.line))
             self._rows.append(row)
+            if not self._episodes or not isinstance(line, Step):
+                self._end_block(line, seq, damaged=len(self._found) > known)
 
-    def _take(self, raw: bytes, row: _Row) -> None:
+    @property
+    def _episodes(self) -> bool:
+        return self._header is not None and self._header.holds is Holds.EPISODES
+
+    def _decoded(self, raw: bytes, row: _Row) -> tuple[Line | None, int]:
+        """Decode a line and name it; the number is -1 where it carries none."""
         try:
             line = DECODER.decode(raw)
-            envelope = ENVELOPE.decode(raw)
+            seq = ENVELOPE.decode(raw).seq
         except msgspec.MsgspecError as error:
             row.what = _glimpse(raw)
             self._add(Flaw.DAMAGED, row, f"the line cannot be read: {error}")
-            return
+            return None, -1
         row.what = _describe(line)
         if isinstance(line, Header) and not self._rows:
             self._header = line
             self.chained = line.format >= CHAINED
-        if self.chained and envelope.seq >= 0:
-            row.seq = envelope.seq
+        if self.chained and seq >= 0:
+            row.seq = seq
         if isinstance(line, Closed):
             self._closed_at = row.seq
         elif isinstance(line, Step):
             self.steps += 1
-            self._open_steps += 1
+            if self._episodes:
+                row.seq = self._above[0] + 1 + line.n
             self._check_values(raw, row, line)
-        elif isinstance(line, EpisodeEnd):
-            if not self.chained and line.steps != self._open_steps:
-                why = f"it had {line.steps} steps, and {self._open_steps} stand before its end"
-                self._add(Flaw.REMOVED if line.steps > self._open_steps else Flaw.ADDED, row, why)
-            self._open_steps = 0
+        return line, seq
+
+    def _end_block(self, line: Line | None, seq: int, *, damaged: bool) -> None:
+        """Judge what was written at once, now that its last line is here."""
+        rows, raw = [row for row, _ in self._open], b"".join(part for _, part in self._open)
+        last, steps = rows[-1], len(rows) - 1
+        if isinstance(line, EpisodeEnd) and self._episodes:
+            steps = line.steps
+            if not self.chained and steps != len(rows) - 1:
+                why = f"it had {steps} steps, and {len(rows) - 1} stand before its end"
+                self._add(Flaw.REMOVED if steps >= len(rows) else Flaw.ADDED, last, why)
+        last.seq = seq if self.chained and seq >= 0 else self._above[0] + 1 + steps
+        for row in rows[:-1]:
+            row.seq += last.seq - steps - self._above[0] - 1  # what is missing before the block is not missing in it
+        hash_carried = carried(self._open[-1][1])
+        sealed = hash_carried is not None and hash_carried == computed(raw, self._above[1])
+        block = _Block(
+            first=last.seq - steps,
+            last=last.seq,
+            what=last.what if steps == 0 else last.what.replace("the end of ", "episode "),
+            carried=hash_carried,
+            sealed=sealed,
+            raw=b"" if sealed else raw,
+            rows=rows,
+            told=damaged or [row.seq for row in rows] != list(range(last.seq - steps, last.seq + 1)),
+        )
+        self._blocks.append(block)
+        self._above = (last.seq, hash_carried or START)
+        self._open = []
 
     def _check_values(self, raw: bytes, row: _Row, step: Step) -> None:
         try:
@@ -142,32 +195,49 @@ class SegmentCheck:
             yield Finding(flaw=Flaw.REMOVED, segment=self.name, seq=first, what=what, why=why)
             return
         for seq in range(first, end):
-            what = self._recall(seq) or f"line {seq}, {where}"
+            recalled = self._recall(seq)
+            what = f"line {seq}, {where}" if recalled is None else recalled.what
             yield Finding(flaw=Flaw.REMOVED, segment=self.name, seq=seq, what=what, why=why)
 
     def _changed(self) -> Iterator[Finding]:
-        """Find lines whose hash does not follow from their content and the line before them."""
-        by_seq = {row.seq: row for row in reversed(self._rows)}
-        for row in self._rows:
-            before = by_seq.get(row.seq - 1)
-            if row.sealed or (before is None and row.seq > 0):
-                continue  # the line before it is gone, which is told; nothing is left to hold this one against
-            if row.carried is None:
-                yield self._finding(Flaw.CHANGED, row, "it carries no hash")
+        """Find blocks whose hash does not follow from their content and what stands before them."""
+        by_end = {block.last: block for block in reversed(self._blocks)}
+        for block in self._blocks:
+            before = by_end.get(block.first - 1)
+            if block.sealed or (before is None and block.first > 0) or (block.told and len(block.rows) > 1):
+                continue  # told already; or nothing is left to hold it against, which is told too
+            if block.carried is None:
+                if not block.told:
+                    yield self._finding(Flaw.CHANGED, block.rows[-1], "it carries no hash")
                 continue
             above = START if before is None else before.carried
-            if above is None or row.carried == computed(row.raw, above):
+            if above is None or block.carried == computed(block.raw, above):
                 continue
-            if before is not None and not before.sealed and self._follows_resealed(row, before, by_seq):
+            if before is not None and not before.sealed and self._follows_resealed(block, before, by_end):
                 continue
-            last = f"or {before.what} before it " if before is not None and before.sealed else ""
-            yield self._finding(Flaw.CHANGED, row, f"its content {last}is not what was sealed")
+            yield from self._suspects(block, before)
 
-    def _follows_resealed(self, row: _Row, before: _Row, by_seq: dict[int, _Row]) -> bool:
-        """Whether only the hash that the line before carries was changed, so that this line is as it was."""
-        above = by_seq.get(before.seq - 1)
+    def _suspects(self, block: _Block, before: _Block | None) -> Iterator[Finding]:
+        """Name what was changed as closely as anything tells."""
+        if len(block.rows) == 1:
+            last = f"or {before.what} before it " if before is not None and before.sealed else ""
+            yield self._finding(Flaw.CHANGED, block.rows[0], f"its content {last}is not what was sealed")
+            return
+        named = False
+        for row, raw in zip(block.rows, block.raw.splitlines(keepends=True), strict=True):
+            recalled = self._recall(row.seq)
+            if recalled is not None and recalled.crc is not None and recalled.crc != zlib.crc32(raw):
+                named = True
+                yield self._finding(Flaw.CHANGED, row, "it is not the line that the index read")
+        if not named:
+            why = "one of its lines is not what was sealed; `breakfall repro` tells which"
+            yield Finding(flaw=Flaw.CHANGED, segment=self.name, seq=block.last, what=block.what, why=why)
+
+    def _follows_resealed(self, block: _Block, before: _Block, by_end: dict[int, _Block]) -> bool:
+        """Whether only the hash that is carried before was changed, so that this block is as it was."""
+        above = by_end.get(before.first - 1)
         start = START if above is None else above.carried or START
-        return row.carried == computed(row.raw, computed(before.raw, start))
+        return block.carried == computed(block.raw, computed(before.raw, start))
 
     def _renamed(self) -> Iterator[Finding]:
         if self._header is not None and self._header.segment not in ("", self.name):
@@ -178,9 +248,8 @@ class SegmentCheck:
         """Hold the segment against what others remember of it."""
         if not self._rows:
             return
-        highest = max(row.seq for row in self._rows)
-        chains = {row.seq: row.carried for row in self._rows if row.sealed}
-        end = highest + 1
+        chains = {block.last: block.carried for block in self._blocks if block.sealed}
+        end = max(row.seq for row in self._rows) + 1
         for witness in self._witnesses:
             if witness.seq >= end:
                 yield from self._missing(end, witness.seq + 1, "at the end", f"{witness.who} knows it")

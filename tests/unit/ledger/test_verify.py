@@ -125,7 +125,7 @@ def test_a_step_sealed_anew_is_found(case):
     from breakfall.ledger.chain import START, carried, seal
 
     body = re.sub(rb',"seq":\d+,"chain":"[0-9a-f]{32}"}\n', b"}", case.lines[4]).replace(b'"paid"', b'"open"')
-    line, _ = seal((body,), 4, carried(case.lines[3]) or START)
+    line, _ = seal(body, 4, carried(case.lines[3]) or START)
     case.write([*case.lines[:4], line, *case.lines[5:]])
     (finding,) = verify(FolderSource(case.folder), None, {}).findings
     assert finding.flaw is Flaw.CHANGED
@@ -147,7 +147,11 @@ def test_a_segment_sealed_anew_is_found_by_who_remembers_it(case, indexed):
     kept = list(verify(FolderSource(case.folder), None, {}).heads)
     bodies = [re.sub(rb',"seq":\d+,"chain":"[0-9a-f]{32}"}\n', b"}", line) for line in case.lines]
     bodies[4] = bodies[4].replace(b'"paid"', b'"open"')
-    case.write([seal(bodies, 0, START)[0]])
+    link, lines = START, []
+    for seq, body in enumerate(bodies):
+        line, link = seal(body, seq, link)
+        lines.append(line)
+    case.write(lines)
     everything = ("changed", f"everything up to line {COUNT + 1}")
     assert case.said() == [everything]
     (case.folder / NAME).unlink()
@@ -234,19 +238,71 @@ def test_a_huge_number_is_no_endless_list(case):
     assert ("added", name_of(4)) in said
 
 
-def test_a_benchs_segments_are_checked_too(tmp_path, episode):
-    """A changed, removed or swapped step of an episode is named."""
+@pytest.fixture
+def bench(tmp_path, episode):
+    """Three episodes of three steps."""
     with SegmentWriter(tmp_path, "w0") as writer:
         for seed in range(3):
-            writer.episode(*episode(seed))
-    case = Case(tmp_path, "w0")
-    assert case.said() == []
-    lines = list(case.lines)
-    lines[2] = lines[2].replace(b'"paid"', b'"open"')
-    case.write(lines)
-    assert case.said() == [("changed", "step 1 of store/native/S1/cancel-1/0/rules (get_order)")]
-    case.write(case.lines[:4] + case.lines[5:])
-    assert [flaw for flaw, _ in case.said()] == ["removed"]
+            writer.episode(*episode(seed, steps=3))
+    return Case(tmp_path, "w0")
+
+
+def bench_step(seed: int, n: int) -> str:
+    return f"step {n} of store/native/S1/cancel-1/{seed}/rules (get_order)"
+
+
+def test_a_changed_step_of_a_bench_is_named(bench):
+    """An episode carries one hash; which of its steps was changed is told by the index, else by `breakfall repro`."""
+    assert bench.said() == []
+    lines = list(bench.lines)
+    lines[6] = lines[6].replace(b'"paid"', b'"open"')
+    bench.write(lines)
+    assert bench.said() == [("changed", "episode store/native/S1/cancel-1/1/rules")]
+    bench.write(bench.lines)
+    with open_folder(bench.folder):
+        pass
+    bench.write(lines)
+    assert bench.said() == [("changed", bench_step(1, 1))]
+
+
+@pytest.mark.parametrize("n", range(3))
+def test_a_removed_step_of_a_bench_is_named(bench, n):
+    """A step that is missing in an episode is named, with an index and without."""
+    lines = bench.lines[: 5 + n] + bench.lines[6 + n :]
+    bench.write(lines)
+    assert [flaw for flaw, _ in bench.said()] == ["removed"]
+    bench.write(bench.lines)
+    with open_folder(bench.folder):
+        pass
+    bench.write(lines)
+    assert bench.said() == [("removed", bench_step(1, n))]
+
+
+def test_reordered_steps_and_episodes_of_a_bench_are_named(bench):
+    """Steps that changed places within an episode are found, and so are episodes."""
+    lines = list(bench.lines)
+    lines[5], lines[6] = lines[6], lines[5]
+    bench.write(lines)
+    assert bench.said() == [("reordered", bench_step(1, 0))]
+    bench.write([bench.lines[0], *bench.lines[5:9], *bench.lines[1:5], *bench.lines[9:]])
+    assert {flaw for flaw, _ in bench.said()} == {"reordered"}
+
+
+def test_a_removed_episode_of_a_bench_is_named(bench):
+    """Each line of an episode that is gone is named by the index; the episodes around it are sound."""
+    with open_folder(bench.folder):
+        pass
+    bench.write([*bench.lines[:5], *bench.lines[9:]])
+    assert bench.said()[:3] == [("removed", bench_step(1, n)) for n in range(3)]
+    assert len(bench.said()) == 4
+
+
+def test_a_damaged_step_of_a_bench_is_named(bench):
+    """A line that cannot be read is named, and its episode is not blamed twice."""
+    lines = list(bench.lines)
+    lines[6] = lines[6][:120] + b"\n"
+    bench.write(lines)
+    assert bench.said()[0] == ("damaged", bench_step(1, 1).removesuffix(" (get_order)"))
 
 
 def test_of_format_1_the_form_is_checked(tmp_path, episode):
